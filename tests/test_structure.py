@@ -36,3 +36,16 @@ def test_no_function_and_no_class_is_too_long() -> None:
     assert len(functions) > 3_000
     assert {name for name, lines in functions.items() if lines > LONGEST_FUNCTION} == set()
     assert {name for name, lines in classes.items() if lines > LONGEST_CLASS} == set()
+
+
+def test_few_imports_stand_inside_functions() -> None:
+    """Each is the gate of something that a run may not need: a command, a report, pools, devices, a large package."""
+    late = {
+        (file, node.lineno)
+        for file, tree in trees()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert 60 < len(late) <= 120

@@ -15,7 +15,6 @@ from kubesched_lint.model.pod import PodAffinityTerm, Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import is_slip, joined
 from kubesched_lint.world.pod_labels import revision_label
-from kubesched_lint.world.room import taint_sets_in_the_way
 from kubesched_lint.world.world import Member
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -92,6 +91,8 @@ def tolerate_as_written(workload: Workload, toleration: Toleration, taint: Taint
 
 def tolerate(it: Member, nodes: NodeSet) -> Iterator[Remedy]:
     """Tolerate the taints of ``nodes``, all of a node at once. Never safe: somebody set them to keep pods away."""
+    from kubesched_lint.world.room import taint_sets_in_the_way  # which only a set beside nodes needs
+
     for taints in taint_sets_in_the_way(it, nodes):
         changes = tuple(_toleration(it.workload, taint) for taint in taints)
         yield Remedy(f"tolerate {joined([str(taint) for taint in taints])}", safe=False, changes=changes)

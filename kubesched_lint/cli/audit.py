@@ -14,6 +14,7 @@ from kubesched_lint.cli.options import READING, Color, ColorOption, FailOn, Verb
 from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.audit.run import audit as audited
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.audit_json import as_json
@@ -70,8 +71,6 @@ def audit(
 
       kubesched-lint audit -c snapshot.json.gz --fail-on warning --format json
     """
-    from kubesched_lint.commands.audit.run import audit as audited
-
     settings = settle(context, ())
     tell_configuration(settings)
     try:

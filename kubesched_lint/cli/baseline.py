@@ -14,6 +14,7 @@ from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
 from kubesched_lint.commands.lint.remarks import BASELINE
+from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, say, tell, visible
 from kubesched_lint.project.baseline import changes, entries_of, read_baseline, text_of, updated, without
@@ -191,8 +192,6 @@ class _Work(Struct, frozen=True):
 
     def run(self, baseline: str | None) -> _Found:
         """Return what is found. Exits with 2 if an input cannot be read, because the findings would be incomplete."""
-        from kubesched_lint.commands.lint.run import Request
-
         settings = self.settings
         request = Request(
             self.paths,
@@ -207,8 +206,6 @@ class _Work(Struct, frozen=True):
             _give_up(str(error))
 
     def _of_paths(self, request: Request) -> _Found:
-        from kubesched_lint.commands.lint.run import checked
-
         run = checked(request, self.settings.options, self.settings.rulebook)
         _refuse_errors(run.report)
         return _Found(entries_of(run.report), run.held.gone if run.held else ())

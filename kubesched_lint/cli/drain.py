@@ -14,6 +14,10 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.drain.replay import Rules
+from kubesched_lint.commands.drain.run import Effort
+from kubesched_lint.commands.drain.run import drain as planned
+from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.drain_markdown import as_markdown
@@ -66,11 +70,6 @@ def drain(
 
       kubesched-lint drain -c snapshot.yaml --nodes worker-3,worker-4 --remove
     """
-    from kubesched_lint.commands.drain.replay import Rules
-    from kubesched_lint.commands.drain.run import Effort
-    from kubesched_lint.commands.drain.run import drain as planned
-    from kubesched_lint.commands.lint.run import read_manifests
-
     settings = settle(context, paths or ())
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
         settings, paths = one_target(context, settings, paths or (), target)

@@ -23,6 +23,9 @@ from kubesched_lint.cli.output import tell_undecided
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, request_of, run_targets
+from kubesched_lint.commands.fleet.executors import executor_of, processes_of
+from kubesched_lint.commands.fleet.run import FleetError, FleetOutcome, clusters_in, lint_fleet
+from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, tell, write_stream
 from kubesched_lint.project.baseline import held_against, read_baseline
@@ -87,8 +90,6 @@ def fleet(
 
       kubesched-lint fleet --target prod-eu --target prod-us
     """
-    from kubesched_lint.commands.fleet.run import FleetError
-
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
     settings = settle(context, paths or ())
@@ -111,9 +112,6 @@ def _of_clusters(
     context: typer.Context, settings: Settings, paths: Sequence[str], names: list[str] | None, clusters: str, name: str
 ) -> Fleet:
     """Return the outcomes of the paths in each cluster of the folder. Raises FleetError, BaselineError and others."""
-    from kubesched_lint.commands.fleet.executors import executor_of
-    from kubesched_lint.commands.fleet.run import clusters_in, lint_fleet
-
     if names:
         raise typer.BadParameter("a target names its cluster; leave out --clusters.", param_hint="'--target'")
     if not paths:
@@ -142,10 +140,6 @@ def _of_targets(
     context: typer.Context, settings: Settings, paths: Sequence[str], names: list[str] | None, executor: str
 ) -> Fleet:
     """Return the outcomes of the targets. Raises FleetError, BaselineError and others."""
-    from kubesched_lint.commands.fleet.executors import processes_of
-    from kubesched_lint.commands.fleet.run import FleetOutcome
-    from kubesched_lint.commands.lint.run import Request
-
     if not settings.config.targets and not names:
         context.fail("Missing option '--clusters'.")
     if paths and not names:

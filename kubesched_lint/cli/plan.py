@@ -17,6 +17,11 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.plan.run import as_it_runs
+from kubesched_lint.commands.plan.run import plan as planned
+from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
+from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.project.commits import HEAD
@@ -107,8 +112,6 @@ def plan(
 
       kubesched-lint plan rendered-before/ rendered-after/ -c cluster.yaml --detailed-exitcode
     """
-    from kubesched_lint.commands.plan.sides import SideError
-
     if arguments and not against_cluster and _lacks_base(arguments[0]):
         raise refused(EMPTY, "BASE")
     base, given = _parted(arguments or (), has_target=target is not None)
@@ -149,25 +152,20 @@ def _planned(
 
     Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
     """
-    from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.commands.plan.run import as_it_runs, plan
-    from kubesched_lint.commands.plan.sides import changed_submodules, sides_of
-    from kubesched_lint.commands.plan.version import Version
-
     options, where = settings.options, settings.maybe("cluster")
     cluster = cluster_of(context, settings)
     if not base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
         after = Version(first_few(paths, 4), manifests, options)
         _check_not_empty(after)
-        return plan(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
+        return planned(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
         both = zip(sides, read, strict=True)
         before, after = (Version(side.name, each, options, tuple(side.unread), side.root) for side, each in both)
         after = replace(after, errors=tuple(changed_submodules(*sides)))
         _check_not_empty(before, after)
-        return plan(before, after, cluster, settings.rulebook, events)
+        return planned(before, after, cluster, settings.rulebook, events)
 
 
 def _check_not_empty(*versions: Version) -> None:

@@ -14,6 +14,9 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.run import simulate as simulated
+from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
@@ -118,10 +121,6 @@ def simulate(
 
       kubesched-lint simulate --target prod-eu
     """
-    from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.commands.simulate.run import simulate as simulated
-    from kubesched_lint.commands.simulate.wishes import Wishes
-
     settings, paths = one_target(context, settle(context, paths or ()), paths or (), target)
     options = settings.options
     tell_configuration(settings)

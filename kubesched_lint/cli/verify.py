@@ -8,6 +8,8 @@ import typer
 
 from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.commands.verify.recordings import CaseError
+from kubesched_lint.commands.verify.run import verify_files
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.report.agreement import as_json, as_text
 
@@ -40,9 +42,6 @@ def verify_command(
 
       kubesched-lint verify cases.jsonl.gz --predictions ours.jsonl
     """
-    from kubesched_lint.commands.verify.recordings import CaseError
-    from kubesched_lint.commands.verify.run import verify_files
-
     try:
         accounts = verify_files(cases, predictions, kubernetes_version)
     except CaseError as error:

@@ -15,6 +15,9 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.naming import NamingError, is_kind
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.report.explanation import as_json, as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
@@ -72,10 +75,6 @@ def why(
 
       kubesched-lint why web --target prod-eu
     """
-    from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.commands.why.ask import Question, answer
-    from kubesched_lint.commands.why.naming import NamingError
-
     settings = settle(context, paths or ())
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
         settings, paths = one_target(context, settings, paths or (), target)
@@ -122,8 +121,6 @@ def why(
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:
     """Return a hint for ``shop/web`` if the manifests have ``web`` without a namespace; else an empty string."""
-    from kubesched_lint.commands.why.naming import is_kind
-
     *_, wanted, last = ["", *name.split("/")]
     alike = {w.namespace for w in inventory.workloads if w.name == last}
     if not wanted or wanted == namespace or namespace not in alike or is_kind(wanted):

@@ -9,6 +9,12 @@ import typer
 
 from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.workloads.explained import card_of, explained
+from kubesched_lint.commands.workloads.mapping import resources
+from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
+from kubesched_lint.commands.workloads.schema import SchemaError
+from kubesched_lint.commands.workloads.trial import trial_of
 from kubesched_lint.custom.card import cards_folder
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.files import content
@@ -41,8 +47,6 @@ def list_cards(
 
     Example: kubesched-lint workloads list --workloads ops/workloads
     """
-    from kubesched_lint.commands.workloads.explained import card_of
-
     kinds = _kinds(own)
     found = [(kind, card_of(kind)) for kind in kinds]
     if form is Format.JSON:
@@ -83,8 +87,6 @@ def explain(
 
       kubesched-lint workloads explain Rollout rollout.yaml
     """
-    from kubesched_lint.commands.workloads.explained import explained
-
     kinds = _kinds(own)
     asked = name.lower()
     found = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
@@ -99,9 +101,6 @@ def explain(
 
 
 def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
-    from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.commands.workloads.mapping import resources
-
     manifests = read_manifests(paths, Options(kinds=kinds))
     for error in manifests.errors:
         where = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
@@ -134,9 +133,6 @@ def run_examples(
 
     Example: kubesched-lint workloads test ops/workloads --crd widgets-crd.yaml
     """
-    from kubesched_lint.commands.workloads.schema import SchemaError
-    from kubesched_lint.commands.workloads.trial import trial_of
-
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():
         _give_up(f"{where} is not a folder")
@@ -178,8 +174,6 @@ def new_card(
 
       kubesched-lint workloads new --crd widgets-crd.yaml
     """
-    from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
-
     if (name is None) == (crd is None):
         _give_up("name either a kind (Widget.example.com) or --crd FILE")
     try:

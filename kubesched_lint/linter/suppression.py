@@ -11,6 +11,7 @@ from kubesched_lint.findings import Finding, ObjectRef, Report, errors_behind
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
@@ -24,8 +25,6 @@ def suppress(
     """Return the report with waived findings suppressed, and with findings about stale and unexplained waivers."""
     if not _may_waive(manifests):
         return report
-    from kubesched_lint.linter.waivers import apply_waivers, owners, uses
-
     homes = dict(_waivers(manifests, options.namespace))
     waivers = tuple(homes)
     if not waivers:
@@ -53,8 +52,6 @@ def _may_waive(manifests: ManifestSet) -> bool:
 
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Every waiver and the object that it is on; items of one List share their text."""
-    from kubesched_lint.linter.waivers import MARKER, annotation_waivers, find_waivers
-
     maybe = (document for document in manifests.documents if document.written.may_waive)
     marked = [document for document in maybe if MARKER in document.text]  # usually none
     for document in {(document.path, document.line): document for document in reversed(marked)}.values():
@@ -70,8 +67,6 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
 
 def _in_sources(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Waivers in the source files of rendered objects, because Kustomize drops comments."""
-    from kubesched_lint.linter.waivers import find_waivers
-
     homes: dict[str, ObjectRef] = {}
     texts: dict[str, str] = {}
     for document in manifests.documents:

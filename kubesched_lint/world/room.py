@@ -15,6 +15,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler import capacity, tolerance
 from kubesched_lint.text import brief
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
@@ -110,9 +111,7 @@ def most_copies(
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for
-        from kubesched_lint.scheduler.capacity import total_copies
-
-        found = total_copies(pod, state, nodes, most)
+        found = capacity.total_copies(pod, state, nodes, most)
         known[key] = most, found
     return min(found, most)
 
@@ -127,19 +126,15 @@ def most_copies_by_domain(
     index = it.world.index
     if not index.one_node_each(topology_key):
         return {d: most_copies(it, most, nodes & among, beside=beside) for d, nodes in domains.items()}
-    from kubesched_lint.scheduler.capacity import copies
-
-    rooms = copies(it.pod, beside.state, among & index.with_key(topology_key), most)
+    rooms = capacity.copies(it.pod, beside.state, among & index.with_key(topology_key), most)
     found = {index.nodes[position].labels[topology_key]: room for position, room in rooms}
     return {d: found.get(d, 0) for d in domains}
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:
     """Return the resource that limits ``most_copies`` most."""
-    from kubesched_lint.scheduler.capacity import tightest_resource
-
     nodes = it.usable if among is None else among
-    return tightest_resource(it.pod, staying(it).state, nodes)
+    return capacity.tightest_resource(it.pod, staying(it).state, nodes)
 
 
 def most_free(it: Member, resource: str, among: NodeSet) -> int:
@@ -202,16 +197,12 @@ def _daemons_of_set(world: World) -> Sequence[tuple[Workload, Pod, NodeSet]]:
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
     """Return the resource that none of ``nodes`` has enough of for one pod; None if there is none."""
-    from kubesched_lint.scheduler.capacity import shortage
-
-    return shortage(it.pod, it.world.index, nodes)
+    return capacity.shortage(it.pod, it.world.index, nodes)
 
 
 def shortages_on(it: Member, nodes: NodeSet) -> tuple[Shortage, ...]:
     """Return each resource that none of ``nodes`` has enough of for one pod."""
-    from kubesched_lint.scheduler.capacity import shortages
-
-    return tuple(shortages(it.pod, it.world.index, nodes))
+    return tuple(capacity.shortages(it.pod, it.world.index, nodes))
 
 
 def large_enough(it: Member, nodes: NodeSet, but: str = "") -> NodeSet:
@@ -224,9 +215,7 @@ def large_enough(it: Member, nodes: NodeSet, but: str = "") -> NodeSet:
 
 def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
     """Yield the nodes that never hold one pod, even when empty, grouped by the lacking resource."""
-    from kubesched_lint.scheduler.capacity import too_small
-
-    return too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
+    return capacity.too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
 
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
@@ -256,12 +245,10 @@ class InTheWay(NamedTuple):
 
 def what_is_in_the_way(it: Member, nodes: NodeSet) -> InTheWay:
     """Return the taints that repel the pod from ``nodes``."""
-    from kubesched_lint.scheduler.tolerance import covered_taints, taint_sets_in_the_way
-
     index, known = it.world.index, _known_in_the_way(it.world)
-    key = covered_taints(index, it.pod.tolerations), nodes
+    key = tolerance.covered_taints(index, it.pod.tolerations), nodes
     if key not in known:
-        together = taint_sets_in_the_way(index, *key)
+        together = tolerance.taint_sets_in_the_way(index, *key)
         counts: Counter[Taint] = Counter()
         for taints, count in together.items():
             counts.update(dict.fromkeys(taints, count))

@@ -11,6 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3
+from kubernetes import client, config
+from kubernetes.config.config_exception import ConfigException
 from urllib3.util import Url, parse_url
 
 from kubesched_lint.cluster.capture.answers import one_line
@@ -32,9 +34,6 @@ def connect(
 
     ``say`` None: standard error. Raises CaptureError.
     """
-    from kubernetes import client
-    from kubernetes.config.config_exception import ConfigException
-
     say = say or _to_standard_error
     settings = client.Configuration()
     source = _Source("the service account of the pod")
@@ -78,8 +77,6 @@ def _load(settings: Any, context: str | None, say: Say) -> _Source:
 
     Raises ConfigException, CaptureError and whatever a malformed file causes.
     """
-    from kubernetes.config.config_exception import ConfigException
-
     kube = _config().kube_config
     for path in _kubeconfig().split(os.pathsep):
         if path and not os.path.isabs(os.path.expanduser(path)) and os.path.exists(path):
@@ -168,8 +165,6 @@ def _logged() -> Iterator[list[str]]:
 
 
 def _config() -> Any:
-    from kubernetes import config
-
     return config
 
 

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from cel_expr_python import cel
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
 from msgspec import Struct
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
@@ -97,8 +101,6 @@ class Language:
     """The names that the expressions of one card may use: variables with structs, parameters with types."""
 
     def __init__(self, variables: Mapping[str, str], params: Mapping[str, str]) -> None:
-        from cel_expr_python import cel
-
         self._params = params
         types = cel.Type
         plain = {f"params.{name}": _plain(kind) for name, kind in params.items()}
@@ -195,16 +197,12 @@ def _explained(error: str) -> str:
 
 @cache
 def _types() -> Any:
-    from cel_expr_python import cel
-
     return cel.Type
 
 
 @cache
 def _functions() -> list[Any]:
     """The function ``labels.get("team", "none")``: a map's value, or a default."""
-    from cel_expr_python import cel
-
     types = cel.Type
 
     def overload(name: str, value: Any) -> Any:
@@ -243,10 +241,6 @@ def _type_name(type_: Any) -> str:
 @cache
 def _messages() -> Any:
     """The structs as protocol buffers; only the checker uses them, no message is ever made."""
-    from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-    from google.protobuf.descriptor_pool import DescriptorPool
-
     file = FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
     scalars = {STRING: Proto.TYPE_STRING, INT: Proto.TYPE_INT64, BOOL: Proto.TYPE_BOOL, STRINGS: Proto.TYPE_STRING}
     for struct in STRUCTS.values():

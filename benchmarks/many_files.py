@@ -18,7 +18,7 @@ COUNT = 10_000
 PARTS = (4, 2, 1)
 ALONE = (*LINT, "--profile", "ci")
 OURS = (*ALONE, "-c", ZONES)
-MOST_MEMORY = 80
+MOST_MEMORY = 120
 REFERENCE = "× `yaml.CSafeLoader` to load them"
 _LOAD = """
 import sys, yaml
@@ -32,8 +32,8 @@ for path in sys.stdin.read().split("\\n"):
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folders = [corpus(Path(name, str(part)), COUNT // part) for part in PARTS]
-        yield from _sizes("no cluster", ALONE, folders)
-        yield from _sizes("three zones", OURS, folders)
+        yield from _sizes("no cluster", ALONE, folders, 0.85)
+        yield from _sizes("three zones", OURS, folders, 2.0)
         ours = (*OURS, "--no-cache", folders[-1])
         again, first = beside((*OURS, folders[-1]), ours)
         yield Row("… again, from the cache", again.cpu / first.cpu, "× the first time", 0.2, also=f"{again.cpu:.2f} s")
@@ -43,7 +43,7 @@ def rows() -> Iterator[Row]:
             yield Row("10,000 files: kube-linter", theirs.cpu / first.cpu, "× ours", also=said)
 
 
-def _sizes(beside_what: str, command: Sequence[str], folders: Sequence[str]) -> Iterator[Row]:
+def _sizes(beside_what: str, command: Sequence[str], folders: Sequence[str], goal: float) -> Iterator[Row]:
     """CPU and memory of the largest, and how both grow."""
     nothing = spent((*command, "--no-cache", FILE)).cpu
     ours, theirs = zip(*(_with_reference(command, folder) for folder in folders), strict=True)
@@ -51,7 +51,7 @@ def _sizes(beside_what: str, command: Sequence[str], folders: Sequence[str]) -> 
     growth = exponent(sizes, [one.cpu - nothing for one in ours])
     last, reference = ours[-1], theirs[-1]
     said = f"{last.cpu:.2f} s"
-    yield Row(f"{COUNT:,} files, {beside_what}, `--no-cache`", last.cpu / reference.cpu, REFERENCE, 0.5, growth, said)
+    yield Row(f"{COUNT:,} files, {beside_what}, `--no-cache`", last.cpu / reference.cpu, REFERENCE, goal, growth, said)
     a_file = (last.peak - ours[0].peak) * 1024 / (sizes[-1] - sizes[0])
     said = f"{a_file:.1f} KiB a file; the reference {reference.peak:.0f} MiB"
     yield Row("… memory", last.peak, "MiB", MOST_MEMORY, exponent(sizes, [one.peak for one in ours]), said)

@@ -15,9 +15,9 @@ INSTALLED = (*PYTHON, "-c", "from kubesched_lint.cli import main; main()")
 """What the installed command runs; ``-m`` would import ``runpy`` first."""
 LINT = (*INSTALLED, "lint", FILE, "--no-cache", "--no-config")
 RUNS = {
-    "`--version`": ((*INSTALLED, "--version"), None),
-    "one file, no cluster": (LINT, 4.0),
-    "one file, three zones": ((*LINT, "-c", ZONES), 6.0),
+    "`--version`": ((*INSTALLED, "--version"), 2.0),
+    "one file, no cluster": (LINT, 7.0),
+    "one file, three zones": ((*LINT, "-c", ZONES), 16.0),
 }
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.scheduler.tolerance import tolerates
 from kubesched_lint.text import first_few
@@ -140,7 +141,6 @@ def with_spares(world: World) -> World | None:
     None if the pools could add more than ``MOST_SPARE``.
     """
     from kubesched_lint.analysis.growth import growth_plan
-    from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 
     potential = world.potential
     if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
@@ -174,8 +174,6 @@ def with_spares(world: World) -> World | None:
 
 def _smaller(offers: Sequence[Offer], limits: Mapping[str, int]) -> NodeTemplate | None:
     """Return the largest of the kinds that a pool's limits still allow; they are in this order."""
-    from kubesched_lint.cluster.nodepools.templates import fits_limits
-
     work.spend(len(offers))
     return next((offer.template for offer in offers if fits_limits(offer.template, limits) != 0), None)
 

@@ -11,10 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from cel_expr_python import cel
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
-from google.protobuf.descriptor_pool import DescriptorPool
 from msgspec import Struct
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
@@ -102,6 +98,7 @@ class Language:
 
     def __init__(self, variables: Mapping[str, str], params: Mapping[str, str]) -> None:
         self._params = params
+        cel = _cel()
         types = cel.Type
         plain = {f"params.{name}": _plain(kind) for name, kind in params.items()}
         structs = {name: types(f"{_PACKAGE}.{struct}") for name, struct in variables.items()}
@@ -195,14 +192,22 @@ def _explained(error: str) -> str:
     return text
 
 
+def _cel() -> Any:
+    """The package of the extra ``cel``, which few runs need."""
+    from cel_expr_python import cel
+
+    return cel
+
+
 @cache
 def _types() -> Any:
-    return cel.Type
+    return _cel().Type
 
 
 @cache
 def _functions() -> list[Any]:
     """The function ``labels.get("team", "none")``: a map's value, or a default."""
+    cel = _cel()
     types = cel.Type
 
     def overload(name: str, value: Any) -> Any:
@@ -241,26 +246,29 @@ def _type_name(type_: Any) -> str:
 @cache
 def _messages() -> Any:
     """The structs as protocol buffers; only the checker uses them, no message is ever made."""
-    file = FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
-    scalars = {STRING: Proto.TYPE_STRING, INT: Proto.TYPE_INT64, BOOL: Proto.TYPE_BOOL, STRINGS: Proto.TYPE_STRING}
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    proto = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
+    scalars = {STRING: proto.TYPE_STRING, INT: proto.TYPE_INT64, BOOL: proto.TYPE_BOOL, STRINGS: proto.TYPE_STRING}
     for struct in STRUCTS.values():
         message = file.message_type.add(name=struct.name)
         for number, field in enumerate(struct.fields, 1):
-            added = message.field.add(name=field.name, number=number, label=Proto.LABEL_OPTIONAL)
+            added = message.field.add(name=field.name, number=number, label=proto.LABEL_OPTIONAL)
             if field.type in (LABELS, AMOUNTS):
                 # protoc's naming: a map is a repeated message of entries.
                 entry = message.nested_type.add(name="".join(map(str.title, field.name.split("_"))) + "Entry")
                 entry.options.map_entry = True
-                value = Proto.TYPE_STRING if field.type == LABELS else Proto.TYPE_INT64
-                entry.field.add(name="key", number=1, label=Proto.LABEL_OPTIONAL, type=Proto.TYPE_STRING)
-                entry.field.add(name="value", number=2, label=Proto.LABEL_OPTIONAL, type=value)
-                added.type, added.type_name = Proto.TYPE_MESSAGE, f".{_PACKAGE}.{struct.name}.{entry.name}"
+                value = proto.TYPE_STRING if field.type == LABELS else proto.TYPE_INT64
+                entry.field.add(name="key", number=1, label=proto.LABEL_OPTIONAL, type=proto.TYPE_STRING)
+                entry.field.add(name="value", number=2, label=proto.LABEL_OPTIONAL, type=value)
+                added.type, added.type_name = proto.TYPE_MESSAGE, f".{_PACKAGE}.{struct.name}.{entry.name}"
             elif field.struct:
-                added.type, added.type_name = Proto.TYPE_MESSAGE, f".{_PACKAGE}.{field.struct}"
+                added.type, added.type_name = proto.TYPE_MESSAGE, f".{_PACKAGE}.{field.struct}"
             else:
                 added.type = scalars[field.type]
             if field.is_list or field.type in (LABELS, AMOUNTS):
-                added.label = Proto.LABEL_REPEATED
-    pool = DescriptorPool()
+                added.label = proto.LABEL_REPEATED
+    pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return pool

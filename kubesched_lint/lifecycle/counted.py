@@ -162,6 +162,7 @@ def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> 
     less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
     if event != "rollout" or is_mixed(setting, number):
         return less
+    granted = quotas.cap_in_rollout(setting, number) or granted
     if granted.pods <= bounds.wanted and _spares_none(setting, number):
         less.always_stuck = bounds.wanted > 0
         less.most = Counted(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")

@@ -78,8 +78,9 @@ def with_details(
     ``called``: see ``witness``.
     """
     if cell.verdict == BAD and not ends:
-        granted = quotas.cap(setting, number)
-        if granted is not None and granted.why in cell.why:
+        caps = quotas.cap(setting, number), quotas.cap_in_rollout(setting, number)
+        granted = next((one for one in caps if one is not None and one.why in cell.why), None)
+        if granted is not None:
             at = ("spec", "hard", granted.resource)
             in_turn = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
             message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)

@@ -85,9 +85,39 @@ def _exceeded(quota: ResourceQuota, exceeded: Sequence[Sequence[str]]) -> str:
 @once_per_workload
 def cap(setting: Setting, number: int) -> Cap | None:
     """Return the tightest cap, or None; running pods always stay."""
+    return _tightest(setting, number, ())
+
+
+@once_per_workload
+def cap_in_rollout(setting: Setting, number: int) -> Cap | None:
+    """Return the tightest cap of its rollout: pods of other workloads stand, and a quota counts them."""
+    return _tightest(setting, number, tuple(_standing(setting, number)))
+
+
+def _standing(setting: Setting, number: int) -> Iterator[int]:
+    """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
+
+    Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
+    them, or is preempted.
+    """
+    highest = max(pod.priority or 0 for pod in setting.pods)
+    for i in sorted({i for quota in setting.quotas[number] for i in _users(setting)[id(quota)]} - {number}):
+        workload, pod = setting.workloads[i], setting.pods[i]
+        is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
+        in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
+        stands = is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
+        if stands and surely_granted(setting, i, "deploy") >= setting.wanted(i):
+            yield i
+
+
+def _tightest(setting: Setting, number: int, standing: Sequence[int]) -> Cap | None:
     found = None
     for quota in setting.quotas[number]:
-        entries = tuple(_entries(setting, number, quota))
+        others = [i for i in standing if any(quota is one for one in setting.quotas[i])]
+        entries = tuple(
+            entry._replace(used=entry.used + sum(_asked(setting, i, entry.resource) * setting.wanted(i) for i in others))
+            for entry in _entries(setting, number, quota)
+        )
         for resource, each, used in entries:
             most = max((quota.hard[resource] - used) // each, len(setting.running.get(number, ())), 0)
             if found is None or most < found.pods:

@@ -346,6 +346,40 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     assert cell(every, "agent", "deploy").bound.least == 1
 
 
+STRICT = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_stuck"),
+    [
+        ([workload("Deployment", "db", 1)], True),
+        ([workload("StatefulSet", "db", 1)], False),  # it makes its pods one after another
+        ([workload("Job", "db", 1)], False),  # its pod ends
+        ([workload("Deployment", "db", 3)], False),  # the quota does not grant all of both
+        ([workload("Deployment", "db", 1, {"priority": -1})], False),  # the extra pod may preempt it
+    ],
+)
+def test_pods_of_others_stand_in_the_way_of_a_surge_pod(beside, is_stuck):
+    """3 pods of web and 1 of db are all that the quota grants, so web's fourth pod is never made."""
+    limit = quota(pods="4")
+    result = report_of(sketch(), workload("Deployment", "web", 3, **STRICT), *beside, limit, events=("rollout",))
+    here = cell(result, "web", "rollout")
+    assert (here.always_stuck and here.proven) == is_stuck
+    if is_stuck:
+        assert "allows 4 pods; others use 1; with maxUnavailable 0" in here.why
+        assert here.message.endswith("exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4")
+
+
+def test_an_autoscaler_may_take_the_pods_that_stand_in_the_way():
+    scaler = other(
+        "HorizontalPodAutoscaler",
+        "db",
+        spec={"minReplicas": 1, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "db"}},
+    )
+    made = [workload("Deployment", "web", 3, **STRICT), workload("Deployment", "db", 2), scaler, quota(pods="5")]
+    assert not cell(report_of(sketch(), *made, events=("rollout",)), "web", "rollout").always_stuck
+
+
 def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_first():
     """One runs, one may surge, and two of another workload want the two that are left of three."""
     live = workload("Deployment", "web", 1)

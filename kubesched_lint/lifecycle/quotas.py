@@ -114,15 +114,18 @@ def _tightest(setting: Setting, number: int, standing: Sequence[int]) -> Cap | N
     found = None
     for quota in setting.quotas[number]:
         others = [i for i in standing if any(quota is one for one in setting.quotas[i])]
-        entries = tuple(
-            entry._replace(used=entry.used + sum(_asked(setting, i, entry.resource) * setting.wanted(i) for i in others))
-            for entry in _entries(setting, number, quota)
-        )
+        entries = tuple(_beside(entry, others, setting) for entry in _entries(setting, number, quota))
         for resource, each, used in entries:
             most = max((quota.hard[resource] - used) // each, len(setting.running.get(number, ())), 0)
             if found is None or most < found.pods:
                 found = Cap(most, quota, resource, each, used, entries)
     return found
+
+
+def _beside(entry: Entry, others: Iterable[int], setting: Setting) -> Entry:
+    """Return the entry with the use by all pods of other workloads."""
+    used = sum(_asked(setting, i, entry.resource) * setting.wanted(i) for i in others)
+    return entry._replace(used=entry.used + used)
 
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:

@@ -374,7 +374,12 @@ def test_an_autoscaler_may_take_the_pods_that_stand_in_the_way():
     scaler = other(
         "HorizontalPodAutoscaler",
         "db",
-        spec={"minReplicas": 1, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "db"}},
+        "autoscaling/v2",
+        spec={
+            "minReplicas": 1,
+            "maxReplicas": 2,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "db"},
+        },
     )
     made = [workload("Deployment", "web", 3, **STRICT), workload("Deployment", "db", 2), scaler, quota(pods="5")]
     assert not cell(report_of(sketch(), *made, events=("rollout",)), "web", "rollout").always_stuck

@@ -604,7 +604,7 @@ def test_a_program_that_renders_has_no_network(asked: list[str]) -> None:
 
 def test_where_there_are_no_namespaces_programs_run_as_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     programs._alone.cache_clear()
-    monkeypatch.setattr(shutil, "which", lambda *args, **more: str(tmp_path / "no-unshare"))
+    monkeypatch.setattr(programs, "which", lambda *args, **more: str(tmp_path / "no-unshare"))
     assert programs._alone() == ()
     programs._alone.cache_clear()
 

@@ -294,10 +294,12 @@ class Matrix:
     def _from_ends(self, event: str, number: int, ends: list[FinalState], any_ends: list[FinalState] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = verdict_of(event, ends)
-        counts = [e.filled(wanted) for e in ends]
-        bound = Range(min(counts), max(counts), "search")
         followed = any_ends is not None and tries_all_templates(self.setting, event, number)
         proven = verdict != DEPENDS and followed and verdict_of(event, any_ends or ())[::2] == (verdict, always)
+        if proven and any_ends:  # what no scheduler changes is said with the numbers of all of them
+            ends = any_ends
+        counts = [e.filled(wanted) for e in ends]
+        bound = Range(min(counts), max(counts), "search")
         ready = None
         if any(e.outcome.unready for e in ends):
             counts = [min(e.outcome.ready, wanted) for e in ends]

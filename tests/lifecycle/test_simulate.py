@@ -337,3 +337,15 @@ def test_a_volume_of_an_ordinal_keeps_its_pod_where_it_is_and_those_after_it_fro
     assert (loss.verdict, loss.proven) == ("bad", False), "each zone keeps a volume, if the class makes them there"
     assert "in their pod's zone" in " ".join(loss.assumes)
     assert "db-0 → w-a-" in loss.worst.lines[0], "zones are told apart by what volumes read of them"
+
+
+def test_a_proof_for_any_scheduler_has_the_numbers_of_any_scheduler():
+    """The default scheduler takes the node that is free for b, and a's second pod follows b only on the other one."""
+    from tests.lifecycle import simulated as made
+
+    near = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    a = made.workload("Deployment", "a", 4, {**made.asking("1500m"), "affinity": affinity})
+    b = made.workload("Deployment", "b", 1, made.asking("500m"))
+    here = cell(made.report_of(made.sketch(2, "a", "2", "110"), a, b, events=("deploy",)), "a", "deploy")
+    assert (here.verdict, here.proven, here.bound.least, here.bound.most) == ("bad", True, 1, 2)

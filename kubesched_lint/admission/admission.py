@@ -24,7 +24,6 @@ from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.validate import in_brackets
@@ -61,8 +60,8 @@ class Admission:
     def __init__(
         self,
         objects: Inventory,
+        kubernetes_version: str,
         known: Container[str] = (),
-        kubernetes_version: str = RECORDED,
         *,
         is_snapshot: bool = True,
     ) -> None:

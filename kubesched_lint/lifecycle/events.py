@@ -69,6 +69,13 @@ class Phase(Struct, frozen=True):
     """Whether only seeded courses were run."""
 
 
+def admitted(admission: Admission, workload: Workload, revision: int) -> Pod:
+    """Return the pod of one revision of a workload as the API server stores it."""
+    label = revision_label(workload)
+    pod = admission.stored(workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source)
+    return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
+
+
 def revision_of(workload: Workload, bound: BoundPod) -> str:
     """Return the hash that the controller gave the pods of one revision."""
     return bound.pod.labels.get(revision_label(workload), "")
@@ -118,7 +125,7 @@ class Story:
         resources = device_class_resources(objects.device_classes, kubernetes_version)
         self.index = NodeIndex(nodes, resources) if index is None else index
         self.objects = objects
-        self.admission = admission or Admission(objects)
+        self.admission = admission or Admission(objects, kubernetes_version)
         self.pod_types = PodTypes()
         self.desired_states: dict[int, DesiredState] = {}
         self.numbers: dict[tuple[str, str, str], int] = {}
@@ -161,11 +168,7 @@ class Story:
 
     def admitted(self, workload: Workload, revision: int) -> Pod:
         """Return the pod of one revision as the API server stores it."""
-        label = revision_label(workload)
-        pod = self.admission.stored(
-            workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source
-        )
-        return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
+        return admitted(self.admission, workload, revision)
 
     @property
     def nodes(self) -> tuple[Node, ...]:

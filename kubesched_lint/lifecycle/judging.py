@@ -138,7 +138,14 @@ def _waiting(end: FinalState) -> Blame | None:
 def _unplaced(setting: Setting, number: int) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
     workload, pod = setting.workloads[number], setting.pods[number]
-    story = Story(setting.nodes, setting.objects, foreseen=[workload], runs=1)
+    story = Story(
+        setting.nodes,
+        setting.objects,
+        foreseen=[workload],
+        runs=1,
+        kubernetes_version=setting.kubernetes_version,
+        admission=setting.admission,
+    )
     story.enter(workload)
     oracle, state = story.oracle(), empty(len(setting.nodes))
     slot = story.pod_types.slot(0, 0)

@@ -423,7 +423,13 @@ class Matrix:
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """Return one random trace as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
-            bare = Story(self.setting.nodes, self.setting.objects, runs=1)
+            bare = Story(
+                self.setting.nodes,
+                self.setting.objects,
+                runs=1,
+                kubernetes_version=self.setting.kubernetes_version,
+                admission=self.setting.admission,
+            )
             deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):

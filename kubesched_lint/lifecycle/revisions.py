@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.events import admitted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
@@ -24,8 +24,7 @@ def _others(setting: Setting, number: int) -> tuple[Pod, ...]:
 
 @once_per_setting
 def _later(setting: Setting) -> tuple[Pod, ...]:
-    book = Story((), setting.objects)
-    return tuple(book.admitted(w, 1) for w in setting.workloads)
+    return tuple(admitted(setting.admission, w, 1) for w in setting.workloads)
 
 
 def reaches_old(setting: Setting, selector: Selector | None, number: int) -> bool:

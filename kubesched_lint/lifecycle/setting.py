@@ -19,7 +19,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle.coupling import PodSelection
-from kubesched_lint.lifecycle.events import Story, revision_of
+from kubesched_lint.lifecycle.events import admitted, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
@@ -178,10 +178,14 @@ class Setting(Struct, frozen=True, dict=True):
         return {}
 
     @cached_property
+    def admission(self) -> Admission:
+        """The admission of every pod that is made here: running pods do not change how one is stored."""
+        return Admission(self.objects, self.kubernetes_version)
+
+    @cached_property
     def pods(self) -> tuple[Pod, ...]:
         """The admitted pod of each workload."""
-        book = Story((), self.objects)
-        return tuple(book.admitted(w, 0) for w in self.workloads)
+        return tuple(admitted(self.admission, w, 0) for w in self.workloads)
 
     @cached_property
     def usable(self) -> tuple[int, ...]:
@@ -209,8 +213,7 @@ class Setting(Struct, frozen=True, dict=True):
         """Per workload: the quotas that count its pods."""
         if not self.objects.quotas:
             return ((),) * len(self.workloads)
-        asked = Admission(self.objects)
-        return tuple(asked.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
+        return tuple(self.admission.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
 
     def most_wished(self, number: int) -> int:
         """Return the most pods that a workload may want during any event, quotas aside."""

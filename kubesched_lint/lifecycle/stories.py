@@ -7,20 +7,13 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.admission.admission import Admission
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 
 _STEPS = 15
 """Cost of one workload in a story, in steps of ``work``."""
-
-
-@once_per_setting
-def _admission(setting: Setting) -> Admission:
-    """Return the admission of all stories: running pods do not change how a pod is stored."""
-    return Admission(setting.objects)
 
 
 def _marks(setting: Setting) -> Mapping[str, Hashable]:
@@ -79,7 +72,7 @@ def story_of(
         preempting=preempting,
         precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
         against=against,
-        admission=_admission(setting),
+        admission=setting.admission,
         index=setting.index,
         by_readiness=by_readiness,
         by_likeness=by_likeness,

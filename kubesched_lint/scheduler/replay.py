@@ -111,7 +111,7 @@ def replay(
     """
     version = judged_by(kubernetes_version or str(case.get("kubernetes") or ""), "")
     state, started = _state(case, version)
-    admission = Admission(state.objects)
+    admission = Admission(state.objects, version)
     waiting: BoundPod | None = None
     doubt = ""
     node: str | None

@@ -127,7 +127,7 @@ class World:
         """The admission that decides which pods the API server creates, and how it stores them."""
         known = frozenset() if self.cluster is None else self.cluster.kinds
         is_snapshot = self.cluster is not None and self.cluster.origin == "snapshot"
-        return Admission(self.objects, known, self.premises.kubernetes_version, is_snapshot=is_snapshot)
+        return Admission(self.objects, self.premises.kubernetes_version, known, is_snapshot=is_snapshot)
 
     def cluster_has(self, kind: str) -> bool:
         """Return whether the snapshot lists all objects of a kind; there may be none."""

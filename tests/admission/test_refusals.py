@@ -15,6 +15,7 @@ from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.report.explanation import as_text
 from tests.lifecycle.simulated import snapshot
 
@@ -39,7 +40,7 @@ def workload(spec: dict[str, Any] | None = None, resources: dict[str, Any] | Non
 
 def decided(given: dict[str, Any], *objects: dict[str, Any], known: frozenset[str] = EVERYTHING) -> Decision:
     inventory = gather(decode_object(value, "shop") for value in (given, *objects))
-    return Admission(inventory, known).decision(inventory.workloads[0])
+    return Admission(inventory, RECORDED, known).decision(inventory.workloads[0])
 
 
 def said(given: dict[str, Any], *objects: dict[str, Any], known: frozenset[str] = EVERYTHING) -> str:

@@ -52,7 +52,7 @@ def predict(case: Case, version: str | None = None, leftovers: Sequence[BoundPod
     group = decode_pod_group(case["group"], "default", None)
     everyone = tuple(decode_bound_pod(value) for value in case.get("pods", ()))
     objects = Inventory(nodes=nodes, pods=everyone)
-    admission = Admission(objects)
+    admission = Admission(objects, version)
     queue = [replace(bound, pod=admission.stored(bound.pod)) for bound in map(decode_bound_pod, case["queue"])]
     ours = [b for b in everyone if (b.namespace, b.pod.group) == (group.namespace, group.name)]
     return outcomes(

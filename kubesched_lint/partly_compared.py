@@ -29,24 +29,24 @@ class PartlyCompared(Struct, frozen=True, eq=False):
 
 
 class Distinct(Struct, frozen=True, eq=False):
-    """A record that equals only itself, and so may be a key: two definitions of one object are two. See ``alike``."""
+    """A record that equals only itself, and so may be a key: two definitions of one object are two."""
 
     uncompared: ClassVar[tuple[str, ...]] = ("path", "source")
 
 
-def alike(one: Any, other: Any) -> bool:
+def same_values(one: Any, other: Any) -> bool:
     """Whether two values, or collections of them, say the same, whichever records of ``Distinct`` they are."""
     if one is other or type(one) is not type(other):
         return one is other
     if isinstance(one, PartlyCompared | Distinct):
         compared = _compared(type(one))
-        return alike(compared(one), compared(other))
+        return same_values(compared(one), compared(other))
     if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(map(same_values, one, other))
     if isinstance(one, Mapping):
-        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(same_values(one[key], other[key]) for key in one)
     if isinstance(one, Struct):
-        return all(alike(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+        return all(same_values(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
     return bool(one == other)
 
 

@@ -33,7 +33,7 @@ from kubesched_lint.lifecycle.gangs import outcomes
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.partly_compared import alike
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.world.devices import needs_devices
@@ -163,7 +163,7 @@ def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state
 def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:
     """Whether the pods are equal and each takes room on its own node only: no order or choice changes how many fit."""
     pod = waiting[0].pod
-    if pod.required_affinity or pod.spread or pod.volumes or not all(alike(bound.pod, pod) for bound in waiting):
+    if pod.required_affinity or pod.spread or pod.volumes or not all(same_values(bound.pod, pod) for bound in waiting):
         return False
     keys = {term.topology_key for term in pod.required_anti_affinity}
     return all(nodes.bit_count() == 1 for key in keys for nodes in world.index.domains(key).values())

@@ -50,7 +50,7 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import alike
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
 
@@ -293,7 +293,7 @@ class Story:
             if not bound.terminating:
                 key = revision_of(workload, bound)
                 if not key and bound.owner is None:  # adopted: each may have a template of its own
-                    key = next((k for k, g in groups.items() if alike(g[0].pod, bound.pod)), bound.name)
+                    key = next((k for k, g in groups.items() if same_values(g[0].pod, bound.pod)), bound.name)
                 groups.setdefault(key, []).append(bound)
         if not groups:  # all of them terminate: the workload starts as a new one
             return

@@ -24,7 +24,7 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import alike
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
@@ -185,7 +185,7 @@ class Guests:
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
         by_devices = self._setting.cluster.may_serve(pod)
         plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
-        same = all(alike(bound.pod, pod) for bound in group)
+        same = all(same_values(bound.pod, pod) for bound in group)
         return known and plain and same and knows_scheduler(pod)
 
 
@@ -204,7 +204,7 @@ def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
 
 def _is_alike(one: BoundPod, other: BoundPod) -> bool:
     """Whether both have the same owner; for bare pods, whether they differ only in name and node."""
-    return _owner_of(one) == _owner_of(other) and (one.owner is not None or alike(one.pod, other.pod))
+    return _owner_of(one) == _owner_of(other) and (one.owner is not None or same_values(one.pod, other.pod))
 
 
 def _guest(group: Sequence[BoundPod]) -> Guest:

@@ -15,7 +15,7 @@ from kubesched_lint.controllers.daemonset import hosts
 from kubesched_lint.identity import Itself
 from kubesched_lint.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
 from kubesched_lint.model.pod import Pod, Resources
-from kubesched_lint.partly_compared import alike
+from kubesched_lint.partly_compared import same_values
 
 MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
@@ -79,7 +79,7 @@ def made_by(
     written = tuple((pool.path, pool.source) for pool in pools)  # equal pools of two files are not the same
     asked = (pools, written, demand, tuple(demand.asked), zones, daemons, device_resources, overlays)
     for at, (before, made) in enumerate(_recent):
-        if alike(before, asked):
+        if same_values(before, asked):
             _recent.append(_recent.pop(at))
             return made
     offers: list[Offer] = []

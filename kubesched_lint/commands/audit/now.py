@@ -18,7 +18,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.partly_compared import alike
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import needs_devices
@@ -97,7 +97,7 @@ class Now:
         found: dict[ObjectRef, list[Crowd]] = {}
         for crowd in self._crowds():
             mine = found.setdefault(crowd.ref, [])
-            at = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if alike(c.pod, crowd.pod)), None)
+            at = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if same_values(c.pod, crowd.pod)), None)
             if at is None:
                 mine.append(crowd)
             else:

@@ -76,8 +76,6 @@ class Admission:
         self.minor = int(kubernetes_version.split(".")[1])
         self._stored: dict[tuple[object, ...], Pod] = {}
         self._decided: dict[Workload, Decision] = {}
-        self._asked_for: list[object] = []
-        """What the keys of these caches name by ``id()``: while it is kept, nothing else has the same."""
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """Return what ``admitted`` returns. Equal calls return the same object: simulated runs repeat them."""
@@ -86,7 +84,6 @@ class Admission:
         known = self._stored.get(key)
         if known is None:
             known = self._stored[key] = self.admitted(pod, extra_labels, source)
-            self._asked_for += (pod, source)
         return known
 
     def admitted(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
@@ -109,7 +106,6 @@ class Admission:
         known = self._decided.get(workload)
         if known is None:
             known = self._decided[workload] = self._decision(workload)
-            self._asked_for.append(workload)
         return known
 
     def _decision(self, workload: Workload) -> Decision:

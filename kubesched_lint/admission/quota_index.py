@@ -41,7 +41,7 @@ class QuotasOfNamespace:
         work.spend(sum(map(len, found)) // 2)
         if len(found) < 2:
             return found[0] if found else ()
-        return tuple(sorted((quota for some in found for quota in some), key=lambda quota: self._order[quota]))
+        return tuple(sorted((quota for some in found for quota in some), key=self._order.__getitem__))
 
     def _counting(self, workload: Workload, pod: Pod) -> Iterator[tuple[ResourceQuota, ...]]:
         template = written_template(workload) if self._have_scopes else None

@@ -72,9 +72,8 @@ class DeviceRoom:
     def demand(self, request: Request, survey: Survey) -> int:
         """Return how many of the devices for a request each pod takes: other requests may need the same devices."""
         if (request, survey) not in self._demands:
-            self._demands[request, survey] = max(
-                1, sum(self._taken_beside(request, survey))
-            )  # the API server refuses less
+            beside = sum(self._taken_beside(request, survey))
+            self._demands[request, survey] = max(1, beside)  # the API server refuses less
         return self._demands[request, survey]
 
     def needed(self, request: Request, survey: Survey) -> int:

@@ -137,8 +137,8 @@ class _Asking:
         """The cluster with all running pods, and the devices that waiting pods need."""
         if self._state is None:
             waiting = filter(is_waiting, self._cluster.unbound)
-            needy = {b.pod: b.pod for b in waiting if needs_devices(b.pod, self._world)}
-            self._state = self._with_devices(tuple(needy.values())) if needy else all_running_pods(self._world).state
+            needy = tuple(dict.fromkeys(b.pod for b in waiting if needs_devices(b.pod, self._world)))
+            self._state = self._with_devices(needy) if needy else all_running_pods(self._world).state
         return self._state
 
     def _with_devices(self, pods: Sequence[Pod]) -> ClusterState:

@@ -126,4 +126,4 @@ def _meeting(workloads: Sequence[Workload], world: World) -> list[list[Workload]
                 nodes, members = nodes | group[0], [*group[1], *members]
         groups = [*apart, (nodes, members)]
     place = {workload: number for number, workload in enumerate(workloads)}
-    return [sorted(members, key=lambda w: place[w]) for _, members in groups]
+    return [sorted(members, key=place.__getitem__) for _, members in groups]

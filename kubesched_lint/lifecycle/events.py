@@ -146,7 +146,7 @@ class Story:
         self.sound = True
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], Oracle] = {}
-        """(``id`` of the nodes, number of kinds of pods, place of a start) → (the nodes, their oracle)."""
+        """(nodes, number of kinds of pods, place of a start) → their oracle."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """Oracle and desired states → the moves of all forks of this story."""
 

@@ -104,7 +104,7 @@ class Exploration:
         """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
         self.complete = complete
         self.parts: ByIdentity[State, TracePart] = ByIdentity()
-        """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
+        """For seeded courses: a final → the course that leads there."""
         self.forms: dict[State, State] = {}
         """Start → its canonical form once the controllers acted, as far as a trace asked for it."""
 

@@ -112,7 +112,7 @@ class Guests:
         None if the pod's affinity or spread counts one of them: then its deletion may hinder or help.
         """
         setting, pod = self._setting, self._setting.pods[number]
-        going = frozenset((*self.weaker_kinds, *self._taken(event, number)))
+        going = tuple(dict.fromkeys((*self.weaker_kinds, *self._taken(event, number))))
         if not going:
             return setting
         counting = [c.selector for c in pod.spread if c.is_hard and c.selector is not None]
@@ -120,7 +120,7 @@ class Guests:
             counted = other.namespace == pod.namespace and any(s.matches(other.labels) for s in counting)
             if counted or any(setting.selects(t, pod, other) for t in pod.required_affinity):
                 return None
-        return self._without(going)
+        return self._without(frozenset(going))
 
     def _taken(self, event: str, number: int) -> Iterator[Pod]:
         """Yield pods that the event, or a controller of the set, may delete and whose deletion opens nodes.

@@ -53,7 +53,7 @@ class Details:
         self._spreads: list[_Spread] = []
         self._standing: dict[tuple[ClassSet, str, str], str] = {}
         self._untolerated: ByIdentity[tuple[Taint, ...], Taint | None] = ByIdentity()
-        """By ``id`` of a node's taints, which nodes of one kind share."""
+        """By the taints, which nodes of one kind share."""
         self._writers: Mapping[str, Callable[[str, int], str]] = {
             TaintToleration.NAME: self._taint,
             NodeAffinity.NAME: self._labels,

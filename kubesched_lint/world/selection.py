@@ -26,6 +26,8 @@ _MANY = 16
 """So many candidates are worth an index of their namespaces."""
 _FEW_KEYS = 8
 """Labels that are indexed one by one: terms ask for few of those that pods have, and an index takes memory."""
+_Numbered = Mapping[str, tuple[list[int], list[Workload]]]
+"""Namespace → workloads, with their numbers."""
 
 
 class Selection:
@@ -38,10 +40,8 @@ class Selection:
         self._pod_of = pod_of
         self._namespaces = namespaces
         self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
-        self._by_namespace: ByIdentity[Sequence[Workload], Mapping[str, tuple[list[int], list[Workload]]]] = (
-            ByIdentity()
-        )
-        """``id`` of a list of candidates → those of each namespace, with their numbers in the list."""
+        self._by_namespace: ByIdentity[Sequence[Workload], _Numbered] = ByIdentity()
+        """A list of candidates → those of each namespace, with their numbers in the list."""
 
     def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
         """Return value → workloads, for one of the labels of pods."""

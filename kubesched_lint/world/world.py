@@ -163,7 +163,7 @@ class World:
     @cached_property
     def varying_labels(self) -> frozenset[str]:
         """Labels that differ between pods of one workload, and that a selector of a manifest or a running pod uses."""
-        running = () if self.cluster is None else {b.pod for b in self.cluster.inventory.pods}
+        running = () if self.cluster is None else dict.fromkeys(b.pod for b in self.cluster.inventory.pods)
         # The selectors of a stored pod hold the revision label from matchLabelKeys: no user wrote it.
         stored = read_labels(running) - REVISION_LABELS if running else frozenset()
         return read_by(self.manifests.workloads) | stored

@@ -136,12 +136,8 @@ class Workspace(Struct, frozen=True):
             path: iter(open_file.documents) for path, open_file in self.open_files.items() if open_file is not None
         }
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
-        entries: tuple[Entry, ...] = (
-            *found,
-            *self.manifests.unread,
-            *self.manifests.skipped,
-            *self.manifests.errors,
-        )
+        read = self.manifests
+        entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.errors)
         made = manifest_set(entries, namespace, kinds=self.manifests.kinds)
         return replace(self, manifests=replace(made, before=self.manifests.before))
 

@@ -74,18 +74,15 @@ class Admission:
         self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
         self._stored: dict[tuple[object, ...], Pod] = {}
-        self._decided: dict[int, Decision] = {}
-        self._asked_for: list[object] = []
-        """What the keys of these caches name by ``id()``: while it is kept, nothing else has the same."""
+        self._decided: dict[Workload, Decision] = {}
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """Return what ``admitted`` returns. Equal calls return the same object: simulated runs repeat them."""
         labels = (*extra_labels, *extra_labels.values()) if extra_labels else ()
-        key = (id(pod), id(source), *labels)  # flat, because thousands of workloads have one
+        key = (pod, source, *labels)  # flat, because thousands of workloads have one
         known = self._stored.get(key)
         if known is None:
             known = self._stored[key] = self.admitted(pod, extra_labels, source)
-            self._asked_for += (pod, source)
         return known
 
     def admitted(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
@@ -105,10 +102,9 @@ class Admission:
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""
-        known = self._decided.get(id(workload))
+        known = self._decided.get(workload)
         if known is None:
-            known = self._decided[id(workload)] = self._decision(workload)
-            self._asked_for.append(workload)
+            known = self._decided[workload] = self._decision(workload)
         return known
 
     def _decision(self, workload: Workload) -> Decision:
@@ -264,17 +260,16 @@ class Admission:
 
     def _bounds_of(self, ranges: tuple[LimitRange, ...]) -> tuple[Defaults, Sequence[LimitRange]]:
         """Return the defaults of the LimitRanges, and the first of each that have the same bounds."""
-        key = tuple(map(id, ranges))
-        known = self._bounds.get(key)
+        known = self._bounds.get(ranges)
         if known is None:
             first: dict[str, LimitRange] = {}
             for one in ranges:
                 first.setdefault(str([(i.type, i.min, i.max, i.ratio) for i in one.items]), one)
-            known = self._bounds[key] = Defaults.of(ranges), tuple(first.values())
+            known = self._bounds[ranges] = Defaults.of(ranges), tuple(first.values())
         return known
 
     @cached_property
-    def _bounds(self) -> dict[tuple[int, ...], tuple[Defaults, Sequence[LimitRange]]]:
+    def _bounds(self) -> dict[tuple[LimitRange, ...], tuple[Defaults, Sequence[LimitRange]]]:
         return {}
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------

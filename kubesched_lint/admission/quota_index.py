@@ -23,7 +23,7 @@ class QuotasOfNamespace:
         alike: dict[tuple[QuotaScope, ...], list[ResourceQuota]] = {}
         for quota in quotas:
             alike.setdefault(quota.scopes, []).append(quota)
-        self._order = {id(quota): number for number, quota in enumerate(quotas)}
+        self._order = {quota: number for number, quota in enumerate(quotas)}
         self._alike = [InReach(some, around=False) for some in alike.values()]
         self._have_scopes = any(alike)
         self._of_any_class: list[int] = []
@@ -41,7 +41,7 @@ class QuotasOfNamespace:
         work.spend(sum(map(len, found)) // 2)
         if len(found) < 2:
             return found[0] if found else ()
-        return tuple(sorted((quota for some in found for quota in some), key=lambda quota: self._order[id(quota)]))
+        return tuple(sorted((quota for some in found for quota in some), key=self._order.__getitem__))
 
     def _counting(self, workload: Workload, pod: Pod) -> Iterator[tuple[ResourceQuota, ...]]:
         template = written_template(workload) if self._have_scopes else None

@@ -33,7 +33,7 @@ class Schedulers:
     def __init__(self, objects: Inventory) -> None:
         self._objects = objects
         self._profiles = {profile.name: profile for profile in objects.schedulers}
-        self._again: dict[tuple[int, int], tuple[Pod, Workload | None, Pod]] = {}
+        self._again: dict[tuple[Pod, Workload | None], Pod] = {}
 
     def given(self, pod: Pod, owner: Workload | None) -> Pod:
         """Return the pod with its profile, and with the profile's default spread constraints if it has none.
@@ -50,10 +50,9 @@ class Schedulers:
         """Return a pod of the snapshot as the scheduler sees its next copy; equal calls return the same object."""
         if not self._profiles:
             return pod
-        key = (id(pod), id(owner))
-        if key not in self._again:  # pod and owner are kept with it, so that their id() is not reused
-            self._again[key] = pod, owner, self.given(pod, owner)
-        return self._again[key][2]
+        if (pod, owner) not in self._again:
+            self._again[pod, owner] = self.given(pod, owner)
+        return self._again[pod, owner]
 
     def owner_of(self, template: Pod, source: Source | None) -> Workload | None:
         """Return the workload with this source, or with this pod as decoded; None if there is none.
@@ -62,7 +61,7 @@ class Schedulers:
         """
         if not self._profiles:
             return None
-        return self._owners.get(id(source)) or self._owners.get(id(template))
+        return self._owners.get(source) or self._owners.get(template)
 
     def _default_spread(
         self, pod: Pod, profile: SchedulerProfile, workload: Workload | None
@@ -77,9 +76,8 @@ class Schedulers:
                 yield replace(constraint, selector=selector, match_label_keys=(), path=at)
 
     @cached_property
-    def _owners(self) -> dict[int, Workload]:
-        workloads = self._objects.workloads
-        return {id(workload.pod if workload.source is None else workload.source): workload for workload in workloads}
+    def _owners(self) -> dict[Pod | Source | None, Workload]:
+        return {workload.source or workload.pod: workload for workload in self._objects.workloads}
 
 
 # --- What a profile adds ---------------------------------------------------------------------------------------------

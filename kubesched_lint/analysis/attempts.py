@@ -81,8 +81,8 @@ def is_followed(it: Member) -> bool:
     return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates
 
 
-def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict[int, int] | None:
-    """Return ``id(workload)`` → number of its pods that do not run at the end of one run; None after too many steps.
+def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict[Workload, int] | None:
+    """Return workload → number of its pods that do not run at the end of one run; None after too many steps.
 
     All ``members`` must be modelled. The scheduler takes them in the given order, and retries waiting pods until
     nothing changes.
@@ -98,14 +98,14 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
         refused = [most - count for most, count in zip(wanted, created, strict=True)]
         if not _run(queues, state, choose, steps=_STEPS_EACH * (sum(wanted) + 1)):
             return None
-        return {id(q.workload): lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
+        return {q.workload: lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
     finally:
         state.undo(mark)
 
 
 def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, steps: int) -> bool:
     """Bind pods until nothing changes. Return False if that takes more than ``steps`` decisions."""
-    placed: dict[int, tuple[_Queue, int]] = {}
+    placed: dict[Placement, tuple[_Queue, int]] = {}
     moving = True
     while moving:
         moving = False
@@ -117,15 +117,15 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, steps: i
                 placement, victims = _bind(queue.pod(number), state, choose)
                 moving = moving or bool(victims)  # evicted pods wait again
                 for victim in victims:
-                    if id(victim) in placed:  # its controller recreates it; other pods do not come back
-                        owner, again = placed.pop(id(victim))
+                    if victim in placed:  # its controller recreates it; other pods do not come back
+                        owner, again = placed.pop(victim)
                         owner.waiting.append(again)
                 if placement is not None:
                     queue.waiting.remove(number)
                     if queue.ends:
                         state.remove(placement)
                     else:
-                        placed[id(placement)] = (queue, number)
+                        placed[placement] = (queue, number)
                     moving = True
                 elif queue.in_turn:
                     break

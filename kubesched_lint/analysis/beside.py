@@ -52,7 +52,7 @@ def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn
     if None not in queue:
         queue.append(None)
     wanted = sum(entry[0].left for entry in queue if entry is not None)
-    tried: set[int] = set()
+    tried: set[Queued] = set()
     cut = False
     try:
         with work.within(MOST_STEPS):
@@ -64,7 +64,7 @@ def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn
     return Beside(wanted - left, _left(queue, tried), cut)
 
 
-def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[int], turn: Turn) -> None:
+def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[Queued], turn: Turn) -> None:
     """Place pods in turn until the pod in question fits or nothing changes any more."""
     progress = True
     while progress:
@@ -77,12 +77,12 @@ def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[int], t
                 progress = progress or copies > 0
             elif entry[0].left and entry[0].is_made:
                 found = _place(*entry)
-                tried.add(id(entry[0]))
+                tried.add(entry[0])
                 progress = progress or found > 0
 
 
-def _left(queue: list[tuple[Queued, Placer] | None], tried: set[int]) -> int:
-    return sum(entry[0].left for entry in queue if entry is not None and id(entry[0]) in tried)
+def _left(queue: list[tuple[Queued, Placer] | None], tried: set[Queued]) -> int:
+    return sum(entry[0].left for entry in queue if entry is not None and entry[0] in tried)
 
 
 def _place(one: Queued, placer: Placer) -> int:

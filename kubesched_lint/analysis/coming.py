@@ -50,8 +50,8 @@ class Coming(Struct, frozen=True):
 
     seed: int
     """Breaks ties between places."""
-    first: tuple[frozenset[int], ...] = ()
-    """``id`` of workloads whose pods come first, group by group; those of the others follow, the last first."""
+    first: tuple[frozenset[Workload], ...] = ()
+    """Workloads whose pods come first, group by group; those of the others follow, the last first."""
     mixed: bool = False
     """The pods of all workloads come in turn, one of each at a time, in an order that the seed shuffles."""
 
@@ -63,12 +63,12 @@ class Coming(Struct, frozen=True):
 
             Random(self.seed).shuffle(found)
         elif self.first:
-            place = {id(workload): -number for number, workload in enumerate(world.as_created)}
-            found.sort(key=lambda one: (self._group(one.workload), place[id(one.workload)]))
+            place = {workload: -number for number, workload in enumerate(world.as_created)}
+            found.sort(key=lambda one: (self._group(one.workload), place[one.workload]))
         return sorted(found, key=lambda one: wave_of(one.workload, world))
 
     def _group(self, workload: Workload) -> int:
-        return next((n for n, group in enumerate(self.first) if id(workload) in group), len(self.first))
+        return next((n for n, group in enumerate(self.first) if workload in group), len(self.first))
 
 
 def wave_of(workload: Workload, world: World) -> int:
@@ -77,20 +77,20 @@ def wave_of(workload: Workload, world: World) -> int:
 
 
 @once_per_world
-def created_counts(world: World) -> Mapping[int, int]:
-    """``id(workload)`` → number of its pods that the API server creates if the set is created in apply order."""
+def created_counts(world: World) -> Mapping[Workload, int]:
+    """Workload → number of its pods that the API server creates if the set is created in apply order."""
     wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
     counts = [count for _, count in wanted]
     if world.objects.quotas:
         counts = granted(wanted, world)
-    return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
+    return {workload: count for (workload, _), count in zip(wanted, counts, strict=True)}
 
 
 def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
     """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
     counts = created_counts(world)
-    for workload in world.as_created if of is None else [of] if id(of) in counts else []:
-        left = counts[id(workload)]
+    for workload in world.as_created if of is None else [of] if of in counts else []:
+        left = counts[workload]
         for one in queued_pods(world.member(workload)):
             one.left = min(one.left, left)
             left -= one.left

@@ -21,7 +21,7 @@ from kubesched_lint.world.world import Member
 UNLIMITED = 1 << 30
 
 
-class Request(Struct, frozen=True):
+class Request(Struct, frozen=True, eq=False):
     """A request of a workload's pods: its alternatives with the devices for each. Most requests have one."""
 
     wanted: Wanted
@@ -42,7 +42,7 @@ class DeviceRoom:
 
     def __init__(self, requests: Sequence[Request], among: NodeSet) -> None:
         self.requests, self.among = requests, among
-        self._demands: dict[tuple[int, int], int] = {}
+        self._demands: dict[tuple[Request, Survey], int] = {}
 
     def pods_on(self, request: Request, position: int) -> int:
         """Return for how many pods the devices of one node suffice, as far as one request goes; at most UNLIMITED."""
@@ -71,10 +71,10 @@ class DeviceRoom:
 
     def demand(self, request: Request, survey: Survey) -> int:
         """Return how many of the devices for a request each pod takes: other requests may need the same devices."""
-        key = id(request), id(survey)
-        if key not in self._demands:
-            self._demands[key] = max(1, sum(self._taken_beside(request, survey)))  # the API server refuses less
-        return self._demands[key]
+        if (request, survey) not in self._demands:
+            beside = sum(self._taken_beside(request, survey))
+            self._demands[request, survey] = max(1, beside)  # the API server refuses less
+        return self._demands[request, survey]
 
     def needed(self, request: Request, survey: Survey) -> int:
         """Return how many devices of a node each pod needs, for a request and those that compete with it."""

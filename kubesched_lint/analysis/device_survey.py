@@ -61,7 +61,7 @@ class Failure(NamedTuple):
 _NOTHING = Condition(-1, "")
 
 
-class Survey(Struct, frozen=True, dict=True):
+class Survey(Struct, frozen=True, eq=False, dict=True):
     """The devices of some nodes, and which of them one request can have if no other pod has them."""
 
     asked: Asked

@@ -29,8 +29,22 @@ _MANY = 100
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
 """Namespace and selector; budgets with the same pair cover the same pods."""
-_Group = list[tuple[int, DisruptionBudget]]
-"""Such budgets, with their numbers."""
+
+
+class _Group:
+    """Such budgets, with their numbers."""
+
+    def __init__(self, labels: Collection[_Label]) -> None:
+        self.budgets: list[tuple[int, DisruptionBudget]] = []
+        self.labels = labels
+        """Those under which it is posted: each selected pod has one of them."""
+        self.first_covered: Sequence[Workload] | None = None
+        self.first_of_kinds: Mapping[str, Workload] | None = None
+
+    def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        return covers(self.budgets[0][1], namespace, labels)
+
+
 _Posted = dict[tuple[str, _Label], list[_Group]]
 
 
@@ -45,8 +59,8 @@ class Covering(Struct, frozen=True):
 class _Wide(NamedTuple):
     """Budgets whose selectors leave out few pods."""
 
-    members: list[tuple[int, DisruptionBudget, int]]
-    """Number, budget, and ``id`` of its group."""
+    members: list[tuple[int, DisruptionBudget, _Group]]
+    """Number, budget, and its group."""
     left_out: LeftOut[_Group]
 
 
@@ -55,36 +69,33 @@ class Budgets:
 
     def __init__(self, world: World) -> None:
         live = () if world.cluster is None else world.cluster.inventory.budgets
-        self.linted = frozenset(map(id, world.manifests.budgets))
+        self.linted = frozenset(world.manifests.budgets)
         self._world = world
         self._alike: dict[_Alike, _Group] = {}
-        self._group: dict[int, int] = {}
+        self._group: dict[DisruptionBudget, _Group] = {}
         self._posted: _Posted = {}
         self._wide: dict[str, _Wide] = {}
         """Namespace → the budgets whose selectors leave out few pods."""
         self._odd: dict[str, list[_Group]] = {}
         """Namespace → the others that are posted under no label: the API server knows no such operator."""
-        self._labels: dict[int, Collection[_Label]] = {}
-        """Group → the labels under which it is posted: each selected pod has one of them."""
         self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
         for number, budget in enumerate((*world.manifests.budgets, *live)):
             if budget.selector is None:
                 continue
-            group = self._alike.setdefault((budget.namespace, budget.selector), [])
-            group.append((number, budget))
-            self._group[id(budget)] = id(group)
-            if len(group) == 1:
-                labels = self._labels[id(group)] = self._labels_of_selected(budget.namespace, budget.selector)
-                for label in labels:
+            group = self._alike.get((budget.namespace, budget.selector))
+            if group is None:
+                group = _Group(self._labels_of_selected(budget.namespace, budget.selector))
+                self._alike[budget.namespace, budget.selector] = group
+                for label in group.labels:
                     self._posted.setdefault((budget.namespace, label), []).append(group)
                 if leaves_out_few(budget.selector):
                     self._wide.setdefault(budget.namespace, _Wide([], LeftOut())).left_out.add(budget.selector, group)
-                elif None in labels:
+                elif None in group.labels:
                     self._odd.setdefault(budget.namespace, []).append(group)
+            group.budgets.append((number, budget))
+            self._group[budget] = group
             if leaves_out_few(budget.selector):
-                self._wide[budget.namespace].members.append((number, budget, id(group)))
-        self._first_covered: dict[int, Sequence[Workload]] = {}
-        self._first_of_kinds: dict[int, Mapping[str, Workload]] = {}
+                self._wide[budget.namespace].members.append((number, budget, group))
 
     def _labels_of_selected(self, namespace: str, selector: Selector) -> Collection[_Label]:
         """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
@@ -99,19 +110,19 @@ class Budgets:
         wide = self._wide.get(workload.namespace)
         if wide is None or len(wide.members) <= most or self._has_namesakes:
             every = tuple(self.of(workload))
-            ours = [budget for budget in every if id(budget) in self.linted]
+            ours = [budget for budget in every if budget in self.linted]
             return Covering(len(every), every[:most], ours[-1] if ours else None)
         labels = labels_when_created(workload)
         groups = [g for pair in labels.items() for g in self._posted.get((workload.namespace, pair), ())]
         groups += self._odd.get(workload.namespace, ())
-        near = [one for g in groups if covers(g[0][1], workload.namespace, labels) for one in g]
+        near = [one for g in groups if g.covers(workload.namespace, labels) for one in g.budgets]
         left_out = wide.left_out.by(labels)
         work.spend(_STEPS * (1 + len(groups) + len(left_out)))
         first = islice(((n, b) for n, b, group in wide.members if group not in left_out), most)
-        last = [one for one in near if id(one[1]) in self.linted]
-        last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and id(b) in self.linted), 1)
+        last = [one for one in near if one[1] in self.linted]
+        last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and b in self.linted), 1)
         return Covering(
-            len(near) + len(wide.members) - sum(map(len, left_out.values())),
+            len(near) + len(wide.members) - sum(len(group.budgets) for group in left_out),
             tuple(budget for _, budget in sorted([*near, *first], key=itemgetter(0))[:most]),
             max(last, key=itemgetter(0))[1] if last else None,
         )
@@ -131,13 +142,13 @@ class Budgets:
     def _covering(self, workload: Workload, posted: _Posted) -> Iterator[DisruptionBudget]:
         if not posted:
             return
-        found: _Group = []
+        found: list[tuple[int, DisruptionBudget]] = []
         labels = labels_when_created(workload)
         for label in (None, *labels.items()):
             for group in posted.get((workload.namespace, label), ()):
                 work.spend(_STEPS)
-                if covers(group[0][1], workload.namespace, labels):
-                    found += group
+                if group.covers(workload.namespace, labels):
+                    found += group.budgets
         seen = set()
         for _, budget in sorted(found, key=lambda one: one[0]):
             work.spend()
@@ -150,7 +161,7 @@ class Budgets:
         """Without the budgets that cover several workloads: such a budget may cover nearly all."""
         found: _Posted = {}
         for at, groups in self._posted.items():
-            if few := [group for group in groups if len(self.first_covered(group[0][1])) < 2]:
+            if few := [group for group in groups if len(self.first_covered(group.budgets[0][1])) < 2]:
                 found[at] = few
         return found
 
@@ -158,25 +169,25 @@ class Budgets:
         """The first workloads whose pods the budget covers, at most two."""
         if budget.selector is None:
             return ()
-        group = self._group[id(budget)]
-        if group not in self._first_covered:
-            self._first_covered[group] = tuple(islice(self._covered(budget), 2))
-        return self._first_covered[group]
+        group = self._group[budget]
+        if group.first_covered is None:
+            group.first_covered = tuple(islice(self._covered(budget), 2))
+        return group.first_covered
 
     def first_of_kinds(self, budget: DisruptionBudget) -> Mapping[str, Workload]:
         """Kind of the controller of covered pods → the first such workload that is not scaled to nothing."""
         if budget.selector is None:
             return {}
-        group = self._group[id(budget)]
-        if group not in self._first_of_kinds:
-            found = self._first_of_kinds[group] = dict[str, Workload]()
+        group = self._group[budget]
+        if group.first_of_kinds is None:
+            found = group.first_of_kinds = dict[str, Workload]()
             for workload in self._covered(budget):
                 if workload.kind == "DaemonSet" or self._world.member(workload).replicas:
                     found.setdefault(owner_kind(workload), workload)
-        return self._first_of_kinds[group]
+        return group.first_of_kinds
 
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
-        for label in self._labels[self._group[id(budget)]]:
+        for label in self._group[budget].labels:
             for workload in self._workloads.get((budget.namespace, label), ()):
                 work.spend(_STEPS)
                 if covers(budget, workload.namespace, labels_when_created(workload)):
@@ -274,7 +285,7 @@ def _are_bare(budget: DisruptionBudget, world: World) -> bool:
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
     """Whether the budget is in the manifests: a finding cannot point at a line of a snapshot."""
-    return id(budget) in _budgets(world).linted
+    return budget in _budgets(world).linted
 
 
 def is_without_pods(budget: DisruptionBudget, world: World) -> bool:

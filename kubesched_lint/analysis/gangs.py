@@ -33,6 +33,7 @@ from kubesched_lint.lifecycle.gangs import outcomes
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.world.devices import needs_devices
@@ -74,7 +75,7 @@ def _answer(gang: Gang, world: World) -> Answer:
         return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))
     if world.pools:
         return Answer(UNKNOWN, gang, most, reason="it is not known which nodes pools add for a group")
-    owners = {id(pod): owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
+    owners = {pod: owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
     return _followed(gang, waiting, owners, world, most)
 
 
@@ -129,8 +130,8 @@ def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
 
 def _always_have_room(gang: Gang, waiting: Sequence[BoundPod], world: World) -> bool:
     """Whether the others of the group can never fill all nodes of a pod, in one domain at least."""
-    counts = Counter(id(bound.pod) for bound in waiting)
-    pods = [(pod, counts[number]) for number, pod in {id(bound.pod): bound.pod for bound in waiting}.items()]
+    counts = Counter(bound.pod for bound in waiting)
+    pods = list(counts.items())
     state = at_rest(world).state
     if not all(_takes_room_only(pod, state) for pod, _ in pods):
         return False
@@ -162,7 +163,7 @@ def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state
 def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:
     """Whether the pods are equal and each takes room on its own node only: no order or choice changes how many fit."""
     pod = waiting[0].pod
-    if pod.required_affinity or pod.spread or pod.volumes or any(bound.pod != pod for bound in waiting):
+    if pod.required_affinity or pod.spread or pod.volumes or not all(same_values(bound.pod, pod) for bound in waiting):
         return False
     keys = {term.topology_key for term in pod.required_anti_affinity}
     return all(nodes.bit_count() == 1 for key in keys for nodes in world.index.domains(key).values())
@@ -187,7 +188,7 @@ def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
 
 
 def _followed(
-    gang: Gang, waiting: Sequence[BoundPod], owners: Mapping[int, Selector | None], world: World, most: int
+    gang: Gang, waiting: Sequence[BoundPod], owners: Mapping[Pod, Selector | None], world: World, most: int
 ) -> Answer:
     """The answer by the scheduler's own courses, and by a search for any placement."""
     state = at_rest(world).state

@@ -141,7 +141,7 @@ class _Growth:
         now = self.world.without_pools
         state = lasting_state(now)
         mark = state.mark()
-        queues: dict[int, _Queue] = {}
+        queues: dict[Workload, _Queue] = {}
         try:
             entries = [entry for w in now.as_created for entry in queued_pods(now.member(w))]
             progress = True
@@ -154,18 +154,18 @@ class _Growth:
                         progress = True
                         self.placed.append((entry.pod, state.index.names[placement.position]))
                 entries = [e for e in entries if e.left] if progress else entries
-            left: dict[int, list[Queued]] = {}
+            left: dict[Workload, list[Queued]] = {}
             for entry in entries:
                 if entry.left and entry.workload.stays:
-                    left.setdefault(id(entry.workload), []).append(entry)
+                    left.setdefault(entry.workload, []).append(entry)
         finally:
             state.undo(mark)
         for workload in now.manifests.workloads:
             pod = scheduled_pod(now.member(workload))
             if workload.stays and pod is not None:
-                waiting = left.get(id(workload), [])
+                waiting = left.get(workload, [])
                 today = now.member(workload).replicas - sum(entry.left for entry in waiting)
-                queues[id(workload)] = _Queue(workload, waiting, pod, owner_selector(workload, pod.labels), today)
+                queues[workload] = _Queue(workload, waiting, pod, owner_selector(workload, pod.labels), today)
         return list(queues.values())
 
     # --- growing ------------------------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ def _placed(pods: Sequence[Pod], state: ClusterState) -> list[Pod]:
 
 
 def _place(pods: Sequence[Pod], state: ClusterState) -> list[Pod]:
-    placers = {id(pod): Placer(pod, state) for pod in pods}
-    return [pod for pod in pods if placers[id(pod)].place() is not None]
+    placers = {pod: Placer(pod, state) for pod in pods}
+    return [pod for pod in pods if placers[pod].place() is not None]
 
 
 def _in_turns(

@@ -191,7 +191,7 @@ def _fits_alone(world: World, demand: Demand) -> bool:
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
-    if id(workload) in blocked_affinities(world) or most_copies(world.member(workload), count) < count:
+    if workload in blocked_affinities(world) or most_copies(world.member(workload), count) < count:
         return False
     for term in demand.pod.required_anti_affinity:
         if world.member(workload).repels_itself(term):

@@ -98,7 +98,7 @@ class _Asking:
     def __init__(self, world: World) -> None:
         assert world.cluster is not None
         self._world, self._cluster = world.without_pools, world.cluster
-        self._found: dict[tuple[int, int], tuple[Diagnosis, str]] = {}
+        self._found: dict[tuple[Pod, BoundPod | None], tuple[Diagnosis, str]] = {}
         self._state: ClusterState | None = None
 
     def answers(self) -> Iterator[Waiting]:
@@ -107,7 +107,7 @@ class _Asking:
             if is_waiting(bound):
                 owner = None if bound.owner is None else (bound.owner.kind, bound.owner.name)
                 alone = bound.name if owner is None or bound.nominated_node else ""
-                key = (id(bound.pod), owner, alone, bound.unscheduled and bound.unscheduled.message)
+                key = (bound.pod, owner, alone, bound.unscheduled and bound.unscheduled.message)
                 groups.setdefault(key, []).append(bound)
         for found in groups.values():
             yield self._answer(found)
@@ -122,7 +122,7 @@ class _Asking:
     def _asked(self, pod: Pod, bound: BoundPod) -> tuple[Diagnosis, str]:
         """Return the diagnosis of a pod, with the message that it gets; a nominated pod does not keep itself away."""
         state, guests = self._whole(), self._whole().nominated.get(bound.nominated_node, [])
-        key = (id(pod), id(bound) if guests else 0)
+        key = (pod, bound if guests else None)
         if key not in self._found:
             if guests:
                 state.nominated[bound.nominated_node] = [other for other in guests if other is not bound]
@@ -137,8 +137,8 @@ class _Asking:
         """The cluster with all running pods, and the devices that waiting pods need."""
         if self._state is None:
             waiting = filter(is_waiting, self._cluster.unbound)
-            needy = {id(b.pod): b.pod for b in waiting if needs_devices(b.pod, self._world)}
-            self._state = self._with_devices(tuple(needy.values())) if needy else all_running_pods(self._world).state
+            needy = tuple(dict.fromkeys(b.pod for b in waiting if needs_devices(b.pod, self._world)))
+            self._state = self._with_devices(needy) if needy else all_running_pods(self._world).state
         return self._state
 
     def _with_devices(self, pods: Sequence[Pod]) -> ClusterState:

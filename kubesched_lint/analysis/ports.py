@@ -49,15 +49,15 @@ def host_port_users(world: World) -> Mapping[Key, tuple[Workload, ...]]:
     """(protocol, port) → workloads whose pods take it on their node."""
     found: dict[Key, list[Workload]] = {}
     for workload in world.manifests.workloads:
-        for key in ports_of(world)[id(workload)]:
+        for key in ports_of(world)[workload]:
             found.setdefault(key, []).append(workload)
     return {key: tuple(users) for key, users in found.items()}
 
 
 @once_per_world
-def ports_of(world: World) -> Mapping[int, Mapping[Key, Sequence[HostPort]]]:
-    """``id(workload)`` → the ports that its pods take."""
-    return {id(workload): by_key(workload.pod.host_ports) for workload in world.manifests.workloads}
+def ports_of(world: World) -> Mapping[Workload, Mapping[Key, Sequence[HostPort]]]:
+    """Workload → the ports that its pods take."""
+    return {workload: by_key(workload.pod.host_ports) for workload in world.manifests.workloads}
 
 
 class PortUser(Struct, frozen=True):
@@ -152,9 +152,9 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
 
 def _largest(crowds: Iterable[Crowd]) -> Iterator[Crowd]:
     """Yield the crowds that are no part of another, the largest first."""
-    of: dict[int, list[frozenset[int]]] = {}
+    of: dict[Workload, list[frozenset[Workload]]] = {}
     for crowd in sorted(crowds, key=lambda crowd: -len(crowd.users)):
-        members = frozenset(id(user.workload) for user in crowd.users)
+        members = frozenset(user.workload for user in crowd.users)
         beside = min((of.setdefault(member, []) for member in members), key=len)
         work.spend(len(members) * (1 + len(beside)))
         if not any(members <= other for other in beside):

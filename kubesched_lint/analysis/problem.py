@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
 
-class Demand(Struct, frozen=True):
+class Demand(Struct, frozen=True, eq=False):
     """``count`` pods like ``pod``, each of which may use ``nodes``."""
 
     workload: Workload
@@ -56,7 +56,7 @@ class Problem:
         self._devices = _device_groups(world, self.demands)
         self._groups = self._devices.groups if self._devices is not None else ()
         self.resources = (PODS, *sorted(named), *(f"devices of class {group[0]}" for group in self._groups))
-        self._requests = {id(d): self._request(d) for d in self.demands}
+        self._requests = {d: self._request(d) for d in self.demands}
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
@@ -85,7 +85,7 @@ class Problem:
 
     def request(self, demand: Demand) -> tuple[int, ...]:
         """The request of one pod, per resource of ``resources``."""
-        return self._requests[id(demand)]
+        return self._requests[demand]
 
     def _request(self, demand: Demand) -> tuple[int, ...]:
         wanted = demand.pod.requests
@@ -113,7 +113,7 @@ class Problem:
         found: dict[NodeSet, list[int]] = {}
         for demand in self.demands:
             total = found.setdefault(demand.nodes, [0] * len(self.resources))
-            for r, amount in enumerate(self._requests[id(demand)]):
+            for r, amount in enumerate(self._requests[demand]):
                 if amount:
                     total[r] += amount * demand.count
         return found

@@ -179,9 +179,9 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
     if running_match(world, terms, demand.workload.namespace) is not None:
         return
     answering = [d for d, other in enumerate(problem.demands) if _answers(problem, demand, other)]
-    seen = {id(problem.demands[a].workload) for a in answering}
+    seen = {problem.demands[a].workload for a in answering}
     every = list(world.selection.selected_by_all(terms, demand.workload.namespace))
-    if any(id(w) not in seen for w in every) or d in answering or any(may_be_preempted(world.member(w)) for w in every):
+    if any(w not in seen for w in every) or d in answering or any(may_be_preempted(world.member(w)) for w in every):
         return
     rows = _by_domain(problem, at, d, terms[0].topology_key)
     for value, row in rows.items():

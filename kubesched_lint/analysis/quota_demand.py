@@ -19,7 +19,7 @@ STANDING = (*SCALED, "DaemonSet")
 
 def used(quota: ResourceQuota, entry: str, pods: RunningPods) -> int:
     """Return how much of a quota's entry running pods use; ``pods`` are those of other workloads that count."""
-    known, key = pods.quota_uses, (id(quota), entry)
+    known, key = pods.quota_uses, (quota, entry)
     if key not in known:
         charged = pods.charged.get(quota.namespace, ())
         known[key] = sum(asked(p, entry) * count for p, count in charged if not quota.scopes or counts(quota, p))
@@ -28,19 +28,19 @@ def used(quota: ResourceQuota, entry: str, pods: RunningPods) -> int:
 
 def drawing(quota: ResourceQuota, world: World) -> tuple[Workload, ...]:
     """The created workloads whose pods the quota counts, in creation order; Jobs do not count."""
-    return drawers(world).get(id(quota), ())
+    return drawers(world).get(quota, ())
 
 
 @once_per_world
-def drawers(world: World) -> dict[int, tuple[Workload, ...]]:
-    """``drawing`` of every quota, by its ``id``."""
-    found: dict[int, list[Workload]] = {}
+def drawers(world: World) -> dict[ResourceQuota, tuple[Workload, ...]]:
+    """``drawing`` of every quota."""
+    found: dict[ResourceQuota, list[Workload]] = {}
     for workload in world.as_created:
         if workload.kind in STANDING:
             quotas = world.admission.quotas_of(workload, world.member(workload).pod)
             work.spend(1 + len(quotas) // 2)
             for quota in quotas:
-                found.setdefault(id(quota), []).append(workload)
+                found.setdefault(quota, []).append(workload)
     return {quota: tuple(workloads) for quota, workloads in found.items()}
 
 
@@ -55,13 +55,13 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
     if not world.objects.quotas:
         return found
     pods = [world.member(workload).pod for workload, _ in wanted]
-    counted: dict[int, list[int]] = {}
+    counted: dict[ResourceQuota, list[int]] = {}
     for i, ((workload, _), pod) in enumerate(zip(wanted, pods, strict=True)):
         for quota in world.admission.quotas_of(workload, pod):
-            counted.setdefault(id(quota), []).append(i)
-    for _, quota in sorted(_numbered(world)[key] for key in counted):
+            counted.setdefault(quota, []).append(i)
+    for quota in sorted(counted, key=_numbered(world).__getitem__):
         taken = {name: used(quota, name, pods_of_others(world)) for name in quota.hard}
-        for i in counted[id(quota)]:
+        for i in counted[quota]:
             if not found[i]:
                 continue
             workload, _ = wanted[i]
@@ -75,9 +75,9 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
 
 
 @once_per_world
-def _numbered(world: World) -> dict[int, tuple[int, ResourceQuota]]:
-    """``id`` of each quota → its place among all, and the quota."""
-    return {id(quota): (number, quota) for number, quota in enumerate(world.objects.quotas)}
+def _numbered(world: World) -> dict[ResourceQuota, int]:
+    """Each quota → its place among all."""
+    return {quota: number for number, quota in enumerate(world.objects.quotas)}
 
 
 def shown_as(entry: str) -> str:

@@ -33,44 +33,44 @@ def blocked_workloads(
     needy: Iterable[Workload],
     targets_of: Callable[[Workload], tuple[Workload, ...]],
     answered: Callable[[Workload], bool],
-) -> Mapping[int, Blocked]:
-    """Workloads that can never start, by ``id``.
+) -> Mapping[Workload, Blocked]:
+    """Return the workloads that can never start.
 
     ``needy`` have required affinity; ``targets_of`` gives the other workloads that would match it; ``answered`` returns
     whether a running pod or the workload itself matches. A workload without required affinity can start.
     """
-    waiting = {id(w): w for w in needy if not answered(w)}
-    targets = {key: targets_of(w) for key, w in waiting.items()}
-    askers: dict[int, list[int]] = {}
-    for key, found in targets.items():
+    targets = {w: targets_of(w) for w in needy if not answered(w)}
+    waiting = dict(targets)
+    askers: dict[Workload, list[Workload]] = {}
+    for asker, found in targets.items():
         for target in found:
-            askers.setdefault(id(target), []).append(key)
-    started = [key for key, found in targets.items() if any(id(t) not in waiting for t in found)]
+            askers.setdefault(target, []).append(asker)
+    started = [asker for asker, found in targets.items() if any(t not in waiting for t in found)]
     while started:
-        key = started.pop()
-        if waiting.pop(key, None) is not None:
-            started.extend(askers.get(key, ()))
-    circles = _in_circles({key: [id(t) for t in targets[key]] for key in waiting})
-    return {key: Blocked(w, _cause(key, targets, circles), targets[key]) for key, w in waiting.items()}
+        one = started.pop()
+        if waiting.pop(one, None) is not None:
+            started.extend(askers.get(one, ()))
+    circles = _in_circles(waiting)
+    return {one: Blocked(one, _cause(one, targets, circles), targets[one]) for one in waiting}
 
 
-def _cause(key: int, targets: Mapping[int, Sequence[Workload]], circles: AbstractSet[int]) -> str:
-    if not targets[key]:
+def _cause(one: Workload, targets: Mapping[Workload, Sequence[Workload]], circles: AbstractSet[Workload]) -> str:
+    if not targets[one]:
         return "nothing"
-    return "cycle" if key in circles else "waits"
+    return "cycle" if one in circles else "waits"
 
 
-def _in_circles(edges: Mapping[int, Sequence[int]]) -> AbstractSet[int]:
+def _in_circles(edges: Mapping[Workload, Sequence[Workload]]) -> AbstractSet[Workload]:
     """Nodes of the graph that are on a circle: strong components of more than one node, by Tarjan's algorithm.
 
     No node has an edge to itself.
     """
-    found: set[int] = set()
-    order: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    path: list[int] = []
-    places: dict[int, int] = {}
-    on_path: set[int] = set()
+    found: set[Workload] = set()
+    order: dict[Workload, int] = {}
+    lowest: dict[Workload, int] = {}
+    path: list[Workload] = []
+    places: dict[Workload, int] = {}
+    on_path: set[Workload] = set()
     for start in edges:
         if start in order:
             continue
@@ -107,47 +107,47 @@ def _in_circles(edges: Mapping[int, Sequence[int]]) -> AbstractSet[int]:
 class Circles:
     """Circles of blocked workloads that wait for each other."""
 
-    def __init__(self, blocked: Mapping[int, Blocked]) -> None:
+    def __init__(self, blocked: Mapping[Workload, Blocked]) -> None:
         self._blocked = blocked
-        self._long: dict[int, tuple[tuple[Workload, ...], int]] = {}
-        """``id`` of a member of a long circle that was found → the circle, and the member's index in it."""
-        self._names: dict[int, str] = {}
+        self._long: dict[Workload, tuple[tuple[Workload, ...], int]] = {}
+        """A member of a long circle that was found → the circle, and the member's index in it."""
+        self._names: dict[Workload, str] = {}
 
     def name(self, member: Workload) -> str:
         """Return the name of a member, made once although the findings of all its circle name it."""
-        if id(member) not in self._names:
-            self._names[id(member)] = str(member)
-        return self._names[id(member)]
+        if member not in self._names:
+            self._names[member] = str(member)
+        return self._names[member]
 
     def through(self, start: Workload) -> tuple[Workload, ...]:
         """The shortest circle, beginning with ``start``; for a member of a long circle found before, that circle."""
-        if id(start) in self._long:
-            circle, at = self._long[id(start)]
+        if start in self._long:
+            circle, at = self._long[start]
             work.spend(len(circle) // 64)
             return circle[at:] + circle[:at]
         circle = self._shortest(start)
         if len(circle) > _LONG:
             for at, member in enumerate(circle):
-                self._long.setdefault(id(member), (circle, at))
+                self._long.setdefault(member, (circle, at))
         return circle
 
     def _shortest(self, start: Workload) -> tuple[Workload, ...]:
-        before: dict[int, Workload] = {}
+        before: dict[Workload, Workload] = {}
         ahead = [start]
         for here in ahead:
             work.spend()
-            for target in self._blocked[id(here)].targets:
+            for target in self._blocked[here].targets:
                 if target is start:
                     return self._way(start, here, before)
-                if id(target) not in before and id(target) in self._blocked:
-                    before[id(target)] = here
+                if target not in before and target in self._blocked:
+                    before[target] = here
                     ahead.append(target)
         raise AssertionError("a workload in a cycle has a way back to itself")
 
-    def _way(self, start: Workload, end: Workload, before: Mapping[int, Workload]) -> tuple[Workload, ...]:
+    def _way(self, start: Workload, end: Workload, before: Mapping[Workload, Workload]) -> tuple[Workload, ...]:
         way = [end]
         while way[-1] is not start:
-            way.append(before[id(way[-1])])
+            way.append(before[way[-1]])
         return tuple(reversed(way))
 
 
@@ -157,8 +157,8 @@ def lacks_topology(it: Member) -> bool:
 
 
 @once_per_world
-def blocked_affinities(world: World) -> Mapping[int, Blocked]:
-    """Workloads whose required pod affinity no pod can ever match, by ``id(workload)``."""
+def blocked_affinities(world: World) -> Mapping[Workload, Blocked]:
+    """Return the workloads whose required pod affinity no pod can ever match."""
     needy = [w for w in world.manifests.workloads if w.pod.required_affinity]
 
     def targets(workload: Workload) -> tuple[Workload, ...]:

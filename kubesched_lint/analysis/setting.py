@@ -71,8 +71,8 @@ def setting_of(world: World) -> Setting:
 
 def simulated(world: World) -> Sequence[Workload]:
     """Return the workloads of a setting, in its order: no CronJobs, and no Deployments paused during a rollout."""
-    amid = set(map(id, amid_rollout(world)))
-    return [w for w in world.order.workloads if w.kind != "CronJob" and id(w) not in amid]
+    amid = set(amid_rollout(world))
+    return [w for w in world.order.workloads if w.kind != "CronJob" and w not in amid]
 
 
 def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:

@@ -50,7 +50,7 @@ class SpreadRoom(Struct, frozen=True):
 
 
 @once_per_world
-def _rooms(world: World) -> dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]]:
+def _rooms(world: World) -> dict[tuple[Workload, SpreadConstraint, int | None], SpreadRoom | None]:
     return {}
 
 
@@ -59,11 +59,11 @@ def spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None =
 
     ``replicas`` defaults to the replicas at the start. A constraint that does not select its own pods bounds nothing.
     """
-    key = (id(it.workload), id(constraint), replicas)
-    found = _rooms(it.world).get(key)
-    if found is None:  # half a dozen rules ask; what an id stands for is kept, so that it stands for nothing else
-        found = _rooms(it.world)[key] = (it.workload, constraint, _spread_room(it, constraint, replicas))
-    return found[2]
+    key = (it.workload, constraint, replicas)
+    known = _rooms(it.world)
+    if key not in known:  # half a dozen rules ask
+        known[key] = _spread_room(it, constraint, replicas)
+    return known[key]
 
 
 def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None) -> SpreadRoom | None:

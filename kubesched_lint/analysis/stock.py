@@ -10,6 +10,7 @@ from kubesched_lint.cluster.nodepools.label_demand import topology_keys
 from kubesched_lint.cluster.nodepools.templates import fits_limits
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, of
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.binding import bind
@@ -54,10 +55,10 @@ class Stock:
 
 def stocks_of(offers: Iterable[Offer]) -> Sequence[Stock]:
     """Return a stock of each offer, in their order, with machines numbered from 0."""
-    machines: dict[tuple[int, ...], int] = {}
+    machines: dict[tuple[object, ...], int] = {}
     found = []
     for number, offer in enumerate(offers):
-        room = (id(offer.template.shape), *map(id, offer.daemons))
+        room = (Itself(offer.template.shape), *offer.daemons)
         found.append(Stock(offer, machines.setdefault(room, len(machines)), number))
     return found
 

@@ -42,11 +42,11 @@ _STEPS = 20
 
 
 class Tried(Struct, frozen=True):
-    """The end of one trial, by ``id(workload)``."""
+    """The end of one trial, by workload."""
 
-    left: dict[int, tuple[int, str]]
+    left: dict[Workload, tuple[int, str]]
     """Number of Pending pods, and the scheduler's message about the last one."""
-    evicted: dict[int, tuple[BoundPod, ...]]
+    evicted: dict[Workload, tuple[BoundPod, ...]]
     """Running pods of others that its pods preempted."""
     is_idle: bool = False
     """No pod found a place, so in any other order it is the same."""
@@ -79,20 +79,20 @@ def _next(world: World, known: Sequence[Tried]) -> Tried:
     return tried(world, Coming(SEEDS[2], mixed=True))
 
 
-def _needed_by(late: Collection[int], world: World) -> frozenset[int]:
+def _needed_by(late: Collection[Workload], world: World) -> frozenset[Workload]:
     """Return the workloads near whose pods those of other workloads must run."""
-    near = [world.member(w) for w in world.as_created if id(w) in late and w.pod.required_affinity]
+    near = [world.member(w) for w in world.as_created if w in late and w.pod.required_affinity]
     select = world.selection.selected_by_all
-    return frozenset(id(w) for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
+    return frozenset(w for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
 
 
-def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
-    """For each seed, the whole set placed: ``id(workload)`` → number of Pending pods, and why."""
+def trials_of(world: World) -> tuple[dict[Workload, tuple[int, str]], ...]:
+    """For each seed, the whole set placed: workload → number of Pending pods, and why."""
     return tuple(one.left for one in each_trial(world))
 
 
-def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
-    """For each seed: ``id(workload)`` → running pods of others that its pods preempt."""
+def evicted_in_trials(world: World) -> tuple[dict[Workload, tuple[BoundPod, ...]], ...]:
+    """For each seed: workload → running pods of others that its pods preempt."""
     return tuple(one.evicted for one in each_trial(world))
 
 
@@ -138,8 +138,8 @@ def _place_daemons(world: World, state: ClusterState) -> None:
 
 
 @once_per_world
-def _ids_of_others(world: World) -> frozenset[int]:
-    return frozenset(map(id, world.other_pods))
+def _others(world: World) -> frozenset[BoundPod]:
+    return frozenset(world.other_pods)
 
 
 @once_per_world
@@ -178,9 +178,9 @@ class _Trial:
         ordered = coming.ordered(asking, world)
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=coming.seed)) for one in ordered]
         self._mixed = coming.mixed
-        self._placed: dict[int, tuple[Placement, Queued]] = {}
+        self._placed: dict[Placement, Queued] = {}
         self._world = world
-        self._evicted: dict[int, list[BoundPod]] = {}
+        self._evicted: dict[Workload, list[BoundPod]] = {}
         self._changed: list[int] = []
         """Positions of nodes to which pods came or from which they went, in order; its length is the time."""
         self._found: dict[int, tuple[int, Diagnosis]] = {}
@@ -197,12 +197,12 @@ class _Trial:
             if not self._evict():
                 break
             self._place(len(self._queue))
-        left: dict[int, tuple[int, str]] = {}
+        left: dict[Workload, tuple[int, str]] = {}
         for one, placer in self._queue:
             if one.left:
-                before, said = left.get(id(one.workload), (0, ""))
+                before, said = left.get(one.workload, (0, ""))
                 said = message(placer.diagnosis()) if one.is_made or not said else said
-                left[id(one.workload)] = (before + one.left, said)
+                left[one.workload] = (before + one.left, said)
         return Tried(left, {key: tuple(pods) for key, pods in self._evicted.items()}, is_idle=not self._changed)
 
     def _wave(self, number: int) -> int:
@@ -278,15 +278,15 @@ class _Trial:
         self._state.remove(victim)
         self._waits.goes(victim.position)
         self._changed.append(victim.position)
-        _, owner = self._placed.pop(id(victim), (victim, None))
+        owner = self._placed.pop(victim, None)
         if owner is not None:
             owner.left += 1
-        elif victim.bound is not None and id(victim.bound) in _ids_of_others(self._world):
-            self._evicted.setdefault(id(by.workload), []).append(victim.bound)
+        elif victim.bound is not None and victim.bound in _others(self._world):
+            self._evicted.setdefault(by.workload, []).append(victim.bound)
 
     def _note(self, placement: Placement, one: Queued) -> Sequence[int]:
         """Record a pod that was bound. Return the places in the queue of pods to which it may open a node."""
         one.left -= 1
-        self._placed[id(placement)] = placement, one
+        self._placed[placement] = one
         self._changed.append(placement.position)
         return self._waits.comes(one.pod, placement.position)

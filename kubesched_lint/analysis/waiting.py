@@ -53,13 +53,13 @@ def _waiting_everywhere(world: World) -> Iterator[Waiting]:
         return
     trials, created = trials_of(world), created_counts(world)
     for workload in world.manifests.workloads:
-        found = [trial[id(workload)] for trial in trials if id(workload) in trial]
+        found = [trial[workload] for trial in trials if workload in trial]
         if len(found) < len(trials):
             continue
         counts = [count for count, _ in found]
         fewest = min(*counts, _left_if_first(workload, world, min(counts)))
         if fewest:
-            yield Waiting(workload, fewest, max(counts), created[id(workload)], found[0][1])
+            yield Waiting(workload, fewest, max(counts), created[workload], found[0][1])
 
 
 def _left_if_first(workload: Workload, world: World, seen: int) -> int:
@@ -72,7 +72,7 @@ def _left_if_first(workload: Workload, world: World, seen: int) -> int:
     comes_later = _priority(workload, world) < highest or wave_of(workload, world) > earliest
     if comes_later or len(world.as_created) == 1:
         return seen
-    left, _ = tried(world, Coming(SEEDS[0]), of=workload).left.get(id(workload), (0, ""))
+    left, _ = tried(world, Coming(SEEDS[0]), of=workload).left.get(workload, (0, ""))
     return left
 
 
@@ -87,25 +87,25 @@ def _priority(workload: Workload, world: World) -> int:
     return world.member(workload).pod.priority or 0
 
 
-def races(world: World, told: Collection[int] = ()) -> Iterator[Race]:
+def races(world: World, told: Collection[Workload] = ()) -> Iterator[Race]:
     """Yield the races of the set, each with the workloads that can be on the same nodes.
 
-    ``told`` are the ``id`` of workloads whose shortage is proven: they race against nobody.
+    ``told`` are workloads whose shortage is proven: they race against nobody.
     """
     trials = trials_of(world)
-    sure = {id(waiting.workload): waiting.fewest for waiting in waiting_everywhere(world)}
+    sure = {waiting.workload: waiting.fewest for waiting in waiting_everywhere(world)}
     losing = [{n for n, (count, _) in t.items() if n not in told and count > sure.get(n, 0)} for t in trials]
     if not all(losing):
         return
-    for group in _meeting([w for w in world.manifests.workloads if any(id(w) in lost for lost in losing)], world):
-        numbers = {id(workload) for workload in group}
+    for group in _meeting([w for w in world.manifests.workloads if any(w in lost for lost in losing)], world):
+        numbers = set(group)
         if len(group) > 1 and all(lost & numbers for lost in losing):
             yield _race(group, trials)
 
 
-def _race(group: Sequence[Workload], trials: Sequence[Mapping[int, tuple[int, str]]]) -> Race:
-    ends = [tuple((w, trial[id(w)][0]) for w in group if id(w) in trial) for trial in trials]
-    last = id(group[-1])
+def _race(group: Sequence[Workload], trials: Sequence[Mapping[Workload, tuple[int, str]]]) -> Race:
+    ends = [tuple((w, trial[w][0]) for w in group if w in trial) for trial in trials]
+    last = group[-1]
     return Race(
         tuple(group),
         min(sum(count for _, count in end) for end in ends),
@@ -125,5 +125,5 @@ def _meeting(workloads: Sequence[Workload], world: World) -> list[list[Workload]
             if group[0] & nodes:
                 nodes, members = nodes | group[0], [*group[1], *members]
         groups = [*apart, (nodes, members)]
-    place = {id(workload): number for number, workload in enumerate(workloads)}
-    return [sorted(members, key=lambda w: place[id(w)]) for _, members in groups]
+    place = {workload: number for number, workload in enumerate(workloads)}
+    return [sorted(members, key=place.__getitem__) for _, members in groups]

@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubesched_lint.findings import Location, ObjectRef, Path, Span
 
 
-class Waiver(Struct, frozen=True):
+class Waiver(Struct, frozen=True, eq=False):
     """One slug of a ``# kubesched: ignore[slug] reason`` comment, or one ``ignore.kubesched-lint.io/slug`` annotation.
 
     It is a ``Source`` of one place, so that a hazard can point at it.

@@ -79,8 +79,8 @@ def without_others(world: World) -> World:
     """The world without the running pods of others, as if they had gone since the cluster's file was written."""
     cluster = world.cluster
     assert cluster is not None
-    others = set(map(id, world.other_pods))
-    kept = tuple(bound for bound in cluster.inventory.pods if id(bound) not in others)
+    others = set(world.other_pods)
+    kept = tuple(bound for bound in cluster.inventory.pods if bound not in others)
     return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
 
 
@@ -148,10 +148,10 @@ def with_spares(world: World) -> World | None:
     plan = growth_plan(world)
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
-    kinds: dict[int, int] = {}
+    kinds: dict[Offer, int] = {}
     ranked = []
     for node in potential.nodes:  # the first of each kind, then the second …
-        kind = id(potential.by_name[node.name])
+        kind = potential.by_name[node.name]
         kinds[kind] = kinds.get(kind, 0) + 1
         ranked.append((kinds[kind], node))
     for _, node in sorted(ranked, key=lambda pair: pair[0]):
@@ -233,8 +233,8 @@ _MOST_NAMED = 3
 
 def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
     """The set without some workloads; their running pods then count as other pods, which stay."""
-    gone = set(map(id, workloads))
-    return replace(manifests, workloads=tuple(w for w in manifests.workloads if id(w) not in gone))
+    gone = set(workloads)
+    return replace(manifests, workloads=tuple(w for w in manifests.workloads if w not in gone))
 
 
 def amid_rollout(world: World) -> tuple[Workload, ...]:

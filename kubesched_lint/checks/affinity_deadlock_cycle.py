@@ -18,7 +18,7 @@ _MOST_NAMED = 8
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    blocked = blocked_affinities(it.world).get(id(it.workload))
+    blocked = blocked_affinities(it.world).get(it.workload)
     if blocked is None or blocked.cause != "cycle":
         return
     circles = affinity_circles(it.world)

@@ -15,7 +15,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    blocked = blocked_affinities(it.world).get(id(it.workload))
+    blocked = blocked_affinities(it.world).get(it.workload)
     if blocked is None or blocked.cause == "cycle":
         return
     terms = it.pod.required_affinity

@@ -144,7 +144,7 @@ def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Con
         return None
     if not set(domains) <= set(domain_room(world.member(first), key).domains):
         return None
-    if id(first) in blocked_affinities(world) or lacks_topology(world.member(first)):
+    if first in blocked_affinities(world) or lacks_topology(world.member(first)):
         return None  # it never runs
     return _Conflict(first, victim, why, domains)
 

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, static_feasible
 from kubesched_lint.text import plural
@@ -41,7 +42,7 @@ class _LockedOut(Struct, frozen=True):
     reachable: bool
 
 
-class _Daemon(Struct, frozen=True, dict=True):
+class _Daemon(Struct, frozen=True, eq=False, dict=True):
     """A DaemonSet, with what is asked of it for each workload of a set."""
 
     workload: Workload
@@ -60,10 +61,10 @@ class _Daemon(Struct, frozen=True, dict=True):
         return _fitting(self.member)
 
     @cached_property
-    def likeness(self) -> int:
+    def likeness(self) -> Hashable:
         """A number for all that ``_locked_out`` reads of it; itself if its pods mind others."""
         found = _likeness(self.member, self.fitting)
-        return id(self) if found is None else -1 - found
+        return self if found is None else found
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -82,9 +83,9 @@ def check(it: Member) -> Iterator[Hazard]:
         for daemon in after:
             late.setdefault(daemon.group, []).append((daemon, unknown))
     else:
-        locked_out, known = _all_locked_out(it, after), dict[int, Evidence | None]()
+        locked_out, known = _all_locked_out(it, after), dict[Hashable, Evidence | None]()
         for daemon in after:
-            alike = id(daemon) if it.world.pools else daemon.likeness  # pools size nodes for each DaemonSet
+            alike = daemon if it.world.pools else daemon.likeness  # pools size nodes for each DaemonSet
             if alike not in known:
                 known[alike] = _evidence(it, daemon, locked_out[daemon.likeness], orders)
             if (evidence := known[alike]) is not None:
@@ -159,7 +160,7 @@ def _likeness(it: Member, fitting: NodeSet) -> int | None:
     if minds or pod.scheduling_gates or not it.world.device_resources.isdisjoint(pod.requests):
         return None
     asks = tuple(pod.requests.items()), pod.host_ports, pod.required_features
-    key = it.reach, fitting, *asks, pod.priority, pod.node_name, id(pod.profile)
+    key = it.reach, fitting, *asks, pod.priority, pod.node_name, pod.profile
     numbers = _numbers(it.world)
     return numbers.setdefault(key, len(numbers))
 
@@ -171,18 +172,18 @@ def _numbers(world: World) -> dict[Hashable, int]:
 
 
 @once_per_world
-def _known_lock_outs(world: World) -> dict[tuple[int, int], dict[int, _LockedOut | None]]:
+def _known_lock_outs(world: World) -> dict[tuple[int, int], dict[Hashable, _LockedOut | None]]:
     """A cache: likeness and replicas of a workload → likeness of a DaemonSet → ``_locked_out``."""
     return {}
 
 
-def _all_locked_out(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, _LockedOut | None]:
+def _all_locked_out(it: Member, daemons: Sequence[_Daemon]) -> Mapping[Hashable, _LockedOut | None]:
     """Likeness of each of the DaemonSets → ``_locked_out``; only the first of those that are alike is asked."""
     if not daemons:
         return {}
     alike = _likeness(it, _fitting(it) if lasting_pods(it.world).pods else it.usable)
     known = {} if alike is None else _known_lock_outs(it.world).setdefault((alike, it.replicas), {})
-    first: dict[int, _Daemon] = {}
+    first: dict[Hashable, _Daemon] = {}
     for daemon in daemons:
         if daemon.likeness not in known:
             first.setdefault(daemon.likeness, daemon)
@@ -193,7 +194,7 @@ def _all_locked_out(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, _Loc
     return known
 
 
-def _roomy(it: Member, daemons: Iterable[_Daemon]) -> Mapping[int, NodeSet]:
+def _roomy(it: Member, daemons: Iterable[_Daemon]) -> Mapping[Hashable, NodeSet]:
     """Likeness of a DaemonSet → nodes where its pod fits beside as many of the workload as they hold by counting.
 
     All nodes get these pods at once. More pods turn a pod away, and never let it in, so it also fits where its node
@@ -255,8 +256,8 @@ def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> _LockedOu
 def _too_small(it: Member, daemon: Member) -> str | None:
     """Why pools may choose a too small machine before the DaemonSet exists; None if all types hold both."""
     pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
-    kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
-    rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
+    kinds = [offer for offer in it.world.potential.offers if any(same_values(d, itself) for d in offer.daemons)]
+    rooms = [room_beside(o.template.offered, (d for d in o.daemons if not same_values(d, itself))) for o in kinds]
     index = NodeIndex(
         [o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)], it.world.device_resources
     )

@@ -30,10 +30,10 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError("needs the resources of every node (allocatable)")
     if not wanted:
         return
-    proven = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
+    proven = {demand.workload for found in contradictions(now) for demand in found.demands}
     reported = frozenset() if world.pools else frozenset(proven)  # set-does-not-fit: the order decides which one waits
     for waiting in waiting_everywhere(now):
-        if id(waiting.workload) not in reported:
+        if waiting.workload not in reported:
             yield from _in_every_trial(waiting, now.member(waiting.workload), world)
     for race in races(now, reported):
         yield from _in_a_race(race, world)

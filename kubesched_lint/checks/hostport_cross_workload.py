@@ -32,23 +32,23 @@ def check(it: Member) -> Iterator[Hazard]:
     if not wanted or wanted > nodes.bit_count():
         return  # too many for its nodes even alone: hostport-replicas-exceed-nodes
     yield from _running(it, wanted, nodes)
-    for crowd in _crowds(it.world).get(id(it.workload), ()):
+    for crowd in _crowds(it.world).get(it.workload, ()):
         yield _hazard(it, crowd)
 
 
 @once_per_world
-def _crowds(world: World) -> Mapping[int, Sequence[Crowd]]:
-    """id of a workload → the crowds that it reports; a crowd that shares several ports counts once."""
-    rank = {id(workload): number for number, workload in enumerate(world.as_deployed)}
-    distinct: dict[frozenset[int], Crowd] = {}
+def _crowds(world: World) -> Mapping[Workload, Sequence[Crowd]]:
+    """Workload → the crowds that it reports; a crowd that shares several ports counts once."""
+    rank = {workload: number for number, workload in enumerate(world.as_deployed)}
+    distinct: dict[frozenset[Workload], Crowd] = {}
     for key, users in host_port_users(world).items():
-        ordered = sorted((w for w in _without_alternatives(users) if id(w) in rank), key=lambda w: rank[id(w)])
+        ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
         for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
-            distinct.setdefault(frozenset(id(user.workload) for user in crowd.users), crowd)
-    found: dict[int, list[Crowd]] = {}
+            distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
+    found: dict[Workload, list[Crowd]] = {}
     for crowd in distinct.values():
         assert crowd.reporter is not None
-        found.setdefault(id(crowd.reporter.workload), []).append(crowd)
+        found.setdefault(crowd.reporter.workload, []).append(crowd)
     return found
 
 
@@ -70,13 +70,13 @@ def _users(world: World, key: Key, workloads: Iterable[Workload]) -> Iterator[Po
     for workload in workloads:
         pods, nodes = lasting_pods_wanted(world.member(workload)), _nodes(world.member(workload))
         if 0 < pods <= nodes.bit_count():
-            yield user_of(ports_of(world)[id(workload)][key], workload, pods, nodes)
+            yield user_of(ports_of(world)[workload][key], workload, pods, nodes)
 
 
 def _hazard(it: Member, crowd: Crowd) -> Hazard:
     """Count only the users whose pods surely ask for places, if these are too many; else it is a warning."""
     asked = _places_asked_for(it.world)
-    sure = [user for user in crowd.users if asked.get(id(user.workload)) == user.pods]
+    sure = [user for user in crowd.users if asked.get(user.workload) == user.pods]
     is_sure = sum(user.pods for user in sure) > _supply(sure)
     counted = sure if is_sure else crowd.users
     wanted, supply = sum(user.pods for user in counted), _supply(counted)
@@ -115,9 +115,9 @@ def _supply(users: Iterable[PortUser]) -> int:
 
 
 @once_per_world
-def _places_asked_for(world: World) -> Mapping[int, int]:
-    """id of a workload → its pods that surely reach the scheduler: it is defined once and not gated."""
-    return {id(demand.workload): demand.count for demand in demands_of(world)}
+def _places_asked_for(world: World) -> Mapping[Workload, int]:
+    """Workload → its pods that surely reach the scheduler: it is defined once and not gated."""
+    return {demand.workload: demand.count for demand in demands_of(world)}
 
 
 def _nodes(it: Member) -> NodeSet:

@@ -103,16 +103,14 @@ def _together(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
     if len(group) < 2 or group[-1] is not it.workload:
         return
     for name, hard in quota.hard.items():
-        each = {id(w): asked_of(it.world.member(w), name) for w in group}
-        members = [w for w in group if each[id(w)] and pods_wanted(it.world.member(w))]
-        total = _surely_used(quota, name, it.world) + sum(
-            each[id(w)] * pods_wanted(it.world.member(w)) for w in members
-        )
+        each = {w: asked_of(it.world.member(w), name) for w in group}
+        members = [w for w in group if each[w] and pods_wanted(it.world.member(w))]
+        total = _surely_used(quota, name, it.world) + sum(each[w] * pods_wanted(it.world.member(w)) for w in members)
         alone = any(
-            _surely_used(quota, name, it.world) + each[id(w)] * pods_wanted(it.world.member(w)) > hard for w in members
+            _surely_used(quota, name, it.world) + each[w] * pods_wanted(it.world.member(w)) > hard for w in members
         )
         if total > hard and len(members) > 1 and not alone:
-            resource, largest = shown_as(name), max(each[id(w)] for w in members)
+            resource, largest = shown_as(name), max(each[w] for w in members)
             missing = -(-(total - hard) // largest)
             yield Hazard(
                 at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
@@ -143,12 +141,12 @@ def _surely_used(quota: ResourceQuota, entry: str, world: World) -> int:
 
 
 def _is_live(quota: ResourceQuota, world: World) -> bool:
-    return id(quota) in _live(world)
+    return quota in _live(world)
 
 
 @once_per_world
-def _live(world: World) -> frozenset[int]:
-    return frozenset() if world.cluster is None else frozenset(map(id, world.cluster.inventory.quotas))
+def _live(world: World) -> frozenset[ResourceQuota]:
+    return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)
 
 
 def _premises(quota: ResourceQuota, world: World) -> tuple[str, ...]:

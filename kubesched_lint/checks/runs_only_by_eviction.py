@@ -25,7 +25,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
     if not all(one.evicted for one in each_trial(now)):
         return
     for workload in now.manifests.workloads:
-        found = [trial.get(id(workload), ()) for trial in evicted_in_trials(now)]
+        found = [trial.get(workload, ()) for trial in evicted_in_trials(now)]
         if all(found):
             yield _hazard(now.member(workload), min(found, key=len))
 

@@ -29,7 +29,7 @@ def alike(pods: Iterable[BoundPod], nodes: Mapping[str, int]) -> tuple[Alike, ..
     for bound in pods:
         position = nodes.get(bound.node)
         if position is not None:
-            kind = (id(bound.pod), bound.kept_by_finalizers) if bound.terminating else id(bound.pod)
+            kind = (bound.pod, bound.kept_by_finalizers) if bound.terminating else bound.pod
             known = found.get(kind)
             if known is None:
                 known = found[kind] = [], []

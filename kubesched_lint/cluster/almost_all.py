@@ -6,12 +6,13 @@ has to be asked about each pod; a pod asks instead which of these terms leave it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 
@@ -35,15 +36,15 @@ class LeftOut(Generic[T]):
             for value in requirement.values if requirement.operator == "NotIn" else (None,):
                 self._barred_by.setdefault((requirement.key, value), []).append(item)
 
-    def by(self, labels: Labels) -> Mapping[int, T]:
-        """Return, by ``id``, what does not select these labels."""
-        found: dict[int, T] = {}
+    def by(self, labels: Labels) -> ByIdentity[T, None]:
+        """Return what does not select these labels."""
+        found: ByIdentity[T, None] = ByIdentity()
         for key, value in labels.items():
             for barred in ((key, value), (key, None)):
-                found.update((id(one), one) for one in self._barred_by.get(barred, ()))
+                found.update(self._barred_by.get(barred, ()), None)
         for key, needing in self._needing.items():
             if key not in labels:
-                found.update((id(one), one) for one in needing)
+                found.update(needing, None)
         return found
 
 
@@ -94,7 +95,7 @@ class AlmostAll(Generic[H]):
             return EMPTY
         if not others:
             return self.tally.nodes
-        return differing(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
+        return differing(self.tally, sum_of(one.tally for holders in others for one in holders.classes))
 
     def counts(self, labels: Labels) -> NodeCounter:
         """Return how many pods of a holder whose term selects a pod with these labels are on each node."""
@@ -102,4 +103,4 @@ class AlmostAll(Generic[H]):
         work.spend(2 + len(others))
         if not others:
             return self.tally
-        return difference(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
+        return difference(self.tally, sum_of(one.tally for holders in others for one in holders.classes))

@@ -120,7 +120,8 @@ class PodClasses:
         self._known = known
         self.all: list[PodClass] = []
         self._of_priority: dict[int, list[PodClass]] = {}
-        self._by_identity: dict[int, tuple[Pod, PodClass]] = {}
+        self._by_pod: tuple[dict[Pod, PodClass], dict[Pod, PodClass]] = {}, {}
+        """For pods that stay, and for those that terminate."""
         self._by_key: dict[Hashable, PodClass] = {}
         self._labels: dict[str, dict[str, ClassSet]] = {}
         self._keyed: dict[str, ClassSet] = {}
@@ -152,16 +153,14 @@ class PodClasses:
 
     def of(self, pod: Pod, terminating: bool = False) -> PodClass:
         """Return the class of a pod; a new one if no class equals it."""
-        identity = id(pod) << 1 | terminating
-        known = self._by_identity.get(identity)
+        known = self._by_pod[terminating].get(pod)
         if known is not None:
-            return known[1]
+            return known
         key = class_key(pod, terminating) if self._known is None else self._known.key(pod, terminating)
         found = self._by_key.get(key)
         if found is None:
             found = self._by_key[key] = self._new(pod, terminating)
-        # The pod is kept with its class, so that its id() is not reused.
-        self._by_identity[identity] = (pod, found)
+        self._by_pod[terminating][pod] = found
         return found
 
     def _new(self, pod: Pod, terminating: bool) -> PodClass:

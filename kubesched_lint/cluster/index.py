@@ -12,6 +12,7 @@ from operator import attrgetter, is_
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import FEW, LabelIndex, by_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
@@ -55,12 +56,12 @@ class NodeIndex(LabelIndex):
 
     def _read_taints(self) -> None:
         """Set what depends on taints and cordons."""
-        alike: dict[int, list[int]] = {}  # nodes of a sketch's entry share their taints
+        alike: ByIdentity[tuple[Taint, ...], list[int]] = ByIdentity()  # nodes of a sketch's entry share their taints
         at = range(len(self.nodes))
         for i in compress(at, map(_TAINTS, self.nodes)):
-            alike.setdefault(id(self.nodes[i].taints), []).append(i)
+            alike.setdefault(self.nodes[i].taints, []).append(i)
         self.taint_sets: Sequence[tuple[tuple[Taint, ...], NodeSet]] = [
-            (self.nodes[some[0]].taints, of(some)) for some in alike.values()
+            (found, of(some)) for found, some in alike.items()
         ]
         """The taints of nodes, with the nodes that share them; other nodes may have the same taints once more."""
         # Each taint is hashed.
@@ -223,11 +224,11 @@ class NodeIndex(LabelIndex):
     @cached_property
     def _by_images(self) -> Sequence[tuple[Mapping[str, int], Sequence[int]]]:
         """The images of nodes, with the nodes that share them."""
-        found: dict[int, tuple[Mapping[str, int], list[int]]] = {}
+        found: ByIdentity[Mapping[str, int], list[int]] = ByIdentity()
         for i, node in enumerate(self.nodes):
             if node.images:
-                found.setdefault(id(node.images), (node.images, []))[1].append(i)
-        return [*found.values()]
+                found.setdefault(node.images, []).append(i)
+        return [*found.items()]
 
     def image(self, name: str) -> tuple[int, NodeSet]:
         """Return an image's size in bytes on the first node that has it (0 if none), and the nodes that have it."""

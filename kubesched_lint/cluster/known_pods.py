@@ -16,9 +16,9 @@ class KnownPods:
     """The keys of pods, and the pods as nodes label them."""
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[Pod, int]] = {}
+        self._keys: dict[tuple[Pod, bool], int] = {}
         self._numbers: dict[Hashable, int] = {}
-        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
+        self.labelled: dict[Hashable, Pod] = {}
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
 
     @classmethod
@@ -29,15 +29,14 @@ class KnownPods:
 
     def key(self, pod: Pod, terminating: bool) -> int:
         """Return a number that is equal exactly for pods with equal class keys."""
-        identity = id(pod) << 1 | terminating
-        known = self._keys.get(identity)
-        if known is None:  # the pod is kept, so that its id() is not reused
+        known = self._keys.get((pod, terminating))
+        if known is None:
             if len(self._keys) >= _MOST_KNOWN:
                 self._keys.clear()
                 self.labelled.clear()
-            number = self._numbers.setdefault(class_key(pod, terminating), len(self._numbers))
-            known = self._keys[identity] = pod, number
-        return known[1]
+            known = self._numbers.setdefault(class_key(pod, terminating), len(self._numbers))
+            self._keys[pod, terminating] = known
+        return known
 
 
 def class_key(pod: Pod, terminating: bool) -> Hashable:

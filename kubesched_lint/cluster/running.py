@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import go_int
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.workload import Custom, Workload
 
@@ -162,9 +162,9 @@ class Running:
 
     def _by_owner(self, pods: Iterable[BoundPod]) -> dict[Identity, list[BoundPod]]:
         found: dict[Identity, list[BoundPod]] = {}
-        known: dict[tuple[int, int], list[list[BoundPod]]] = {}
+        known: dict[tuple[Pod, Owner | None], list[list[BoundPod]]] = {}
         for bound in pods:
-            kind = (id(bound.pod), id(bound.owner))  # replicas share both
+            kind = (bound.pod, bound.owner)  # replicas share both
             members = known.get(kind) if bound.owner is not None else None
             if members is None:
                 members = known[kind] = [found.setdefault(identity, []) for identity in self.owners_of(bound)]

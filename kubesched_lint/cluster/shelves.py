@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, of, positions
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.storage import Claim, PersistentVolume
 
@@ -138,13 +139,13 @@ class Shelves(Struct, frozen=True):
         """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
         loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
         number = len(before)
-        looked_up: set[tuple[str, int]] = set()
-        """(class, id of terms): provisioned volumes share the terms of their zones, which are slow to compare."""
+        looked_up: set[tuple[str, Itself[tuple[NodeSelectorTerm, ...] | None]]] = set()
+        """(class, terms): provisioned volumes share the terms of their zones, which are slow to compare."""
         for volume in new:
             if volume.claim_ref is None:
                 return None
             old, asked = before.get(volume.name), volume.node_terms
-            key = volume.storage_class, id(asked)
+            key = volume.storage_class, Itself(asked)
             if asked is not None and key not in looked_up and asked not in terms.get(volume.storage_class, ()):
                 if old is not None:
                     return None

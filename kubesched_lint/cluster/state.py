@@ -119,10 +119,10 @@ class ClusterState:
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
-        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {} if known is None else known.labelled
+        self.labelled: dict[Hashable, Pod] = {} if known is None else known.labelled
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
-        self.alike: dict[Hashable, tuple[object, Sequence[NodeSet]]] = {}
-        """Nodes that the VolumeBinding plugin need not tell apart, by what it asks of volumes, which is kept."""
+        self.alike: dict[Hashable, Sequence[NodeSet]] = {}
+        """Nodes that the VolumeBinding plugin need not tell apart, by what it asks of volumes."""
         self.scored: dict[Hashable, Any] = {}
         """What ``scheduler.scores`` keeps for pods that ask the same; it follows ``touched``."""
         self.removed_in_cycle: list[Placement] = []

@@ -34,7 +34,7 @@ def likeness(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
 
     ``usable`` are the nodes that it may use. The pods of one scheduler share its profile.
     """
-    return frozenset(victim.requests.items()), usable, _wide_key(victim, index), id(victim.profile)
+    return frozenset(victim.requests.items()), usable, _wide_key(victim, index), victim.profile
 
 
 def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
@@ -150,7 +151,7 @@ def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
 def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
     """Return the pods of others, and the running pods of all workloads: one of each kind."""
     running = (b.pod for pods in setting.running.values() for b in pods)
-    return tuple({id(pod): pod for pod in chain((kind.pod for kind in other_pods(setting)), running)}.values())
+    return tuple(dict.fromkeys(chain((kind.pod for kind in other_pods(setting)), running)))
 
 
 def _spread_ceiling(
@@ -192,13 +193,13 @@ def spread_room(
     Workloads that share their ``room`` share the answer.
     """
     eligible = counted_nodes(setting.pods[number], constraint, setting.index)
-    key = id(room), most, without, eligible, constraint.topology_key, constraint.max_skew, constraint.min_domains
-    known: dict[Hashable, tuple[Room, Mapping[str, int], Mapping[str, int]]]
+    key = Itself(room), most, without, eligible, constraint.topology_key, constraint.max_skew, constraint.min_domains
+    known: dict[Hashable, tuple[Mapping[str, int], Mapping[str, int]]]
     known = setting.rooms.setdefault(spread_room, {})
     if key not in known:
         capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
-        known[key] = room, capacity, let_in(constraint, capacity)  # with the room, so that no other one gets its id
-    return known[key][1:]
+        known[key] = capacity, let_in(constraint, capacity)
+    return known[key]
 
 
 def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
@@ -206,8 +207,8 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
     assert selector is not None
     if any(i != number for i in setting.selection.of(selector, pod.namespace)):
         return True
-    own = {id(b.pod) for b in setting.running.get(number, ())}
-    theirs = (p for p in _kinds_that_run(setting) if id(p) not in own)
+    own = {b.pod for b in setting.running.get(number, ())}
+    theirs = (p for p in _kinds_that_run(setting) if p not in own)
     return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs)
 
 
@@ -308,7 +309,7 @@ def at_once(setting: Setting, number: int, count: int) -> int:
     # Affinity and quotas depend on the other workloads; without them, equal workloads share the answer.
     is_alike = not (pod.required_affinity or setting.quotas[number])
     known: dict[Hashable, int] = setting.rooms.setdefault(at_once, {}) if is_alike else _at_once(setting)
-    key = (id(pod), setting.workloads[number].kind, count) if is_alike else (number, count)
+    key = (pod, setting.workloads[number].kind, count) if is_alike else (number, count)
     if key not in known:
         known[key] = min(count, most_placed(setting, number, count).pods)
     return known[key]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
 from kubesched_lint.lifecycle.quotas import quota_short
@@ -45,7 +46,6 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, i
 class _Alike(NamedTuple):
     """Groups of equal contenders among some places."""
 
-    places: Sequence[int]
     groups: Mapping[tuple[int, NodeSet], tuple[Contender, int]]
     """(count, nodes) of a contender → one such contender, and how many there are."""
     of: Mapping[int, Sequence[tuple[int, NodeSet]]]
@@ -53,14 +53,14 @@ class _Alike(NamedTuple):
 
 
 @once_per_setting
-def _parted(setting: Setting) -> dict[int, _Alike]:
-    """Return the cache by ``id`` of the places; each entry keeps its places alive."""
-    return {}
+def _parted(setting: Setting) -> ByIdentity[Sequence[int], _Alike]:
+    """Return the cache by places."""
+    return ByIdentity()
 
 
 def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
     known = _parted(setting)
-    found = known.get(id(places))
+    found = known.get(places)
     if found is None:
         work.spend(2 * len(places))
         groups: dict[tuple[int, NodeSet], tuple[Contender, int]] = {}
@@ -70,7 +70,7 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
             groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
             if contender.pod is setting.pods[i]:
                 of.setdefault(i, []).append(kind)
-        found = known[id(places)] = _Alike(places, groups, of)
+        found = known[places] = _Alike(groups, of)
     return found
 
 

@@ -97,9 +97,9 @@ def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
         if setting.rivals is not None and i not in setting.rivals:
             continue
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
-        alike: dict[int, list[Pod]] = {}
+        alike: dict[Pod, list[Pod]] = {}
         for bound in runs:
-            alike.setdefault(id(bound.pod), []).append(bound.pod)
+            alike.setdefault(bound.pod, []).append(bound.pod)
         for pods in alike.values():
             yield i, Contender(pods[0], len(pods), setting.index.all, len(pods))
         alone = not runs and _alone_on_node(setting, i)

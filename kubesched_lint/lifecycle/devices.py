@@ -53,7 +53,7 @@ def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:
 def _groups(setting: Setting) -> DeviceGroups | None:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
-    pods = {id(pod): pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod)}
+    pods = dict.fromkeys(pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod))
     for devices in setting.objects.allocator:
-        return DeviceGroups(pods.values(), devices, setting.index)
+        return DeviceGroups(pods, devices, setting.index)
     return None

@@ -18,6 +18,7 @@ from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.controllers.replicaset import draws, one_draw
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
@@ -49,6 +50,7 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
 
@@ -150,8 +152,8 @@ class Story:
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []
-        self._oracles: dict[tuple[int, int, int], tuple[tuple[Node, ...], Oracle]] = {}
-        """(``id`` of the nodes, number of kinds of pods, place of a start) → (the nodes, their oracle)."""
+        self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], Oracle] = {}
+        """(nodes, number of kinds of pods, place of a start) → their oracle."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """Oracle and desired states → the moves of all forks of this story."""
 
@@ -180,10 +182,10 @@ class Story:
         It goes from state to state, so each start of seeded courses has its own, by its place.
         """
         symmetric = self.by_likeness or not self.runs
-        key = (id(self.nodes), self.pod_types.size if symmetric else 0, place)
+        key = (Itself(self.nodes), self.pod_types.size if symmetric else 0, place)
         known = self._oracles.get(key)
         if known is None:
-            oracle = Oracle(
+            known = self._oracles[key] = Oracle(
                 self.pod_types,
                 self.index,
                 self.objects,
@@ -195,9 +197,7 @@ class Story:
                 preempting=self.preempting,
                 against=self.against,
             )
-            # Keep the nodes alive, so that Python cannot reuse their id().
-            known = self._oracles[key] = (self.nodes, oracle)
-        return known[1]
+        return known
 
     def enter(self, workload: Workload) -> DesiredState:
         """Add a workload and return its desired state; its controller does not act yet."""
@@ -246,7 +246,7 @@ class Story:
 
     def _transitions(self, oracle: Oracle) -> Transitions:
         if self.by_likeness:
-            key = oracle, *(each.identity for each in self.desired_states.values())
+            key = oracle, *self.desired_states.values()
             if key not in self._known_moves:
                 self._known_moves[key] = KnownMoves(oracle, self.desired_states.values())
             return self._known_moves[key]
@@ -296,7 +296,7 @@ class Story:
             if not bound.terminating:
                 key = revision_of(workload, bound)
                 if not key and bound.owner is None:  # adopted: each may have a template of its own
-                    key = next((k for k, g in groups.items() if g[0].pod == bound.pod), bound.name)
+                    key = next((k for k, g in groups.items() if same_values(g[0].pod, bound.pod)), bound.name)
                 groups.setdefault(key, []).append(bound)
         if not groups:  # all of them terminate: the workload starts as a new one
             return

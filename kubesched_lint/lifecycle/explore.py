@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kubesched_lint import work
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
@@ -102,8 +103,8 @@ class Exploration:
         self.parents: dict[State, tuple[State, Step] | None] = {}
         """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
         self.complete = complete
-        self.parts: dict[int, tuple[State, TracePart]] = {}
-        """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
+        self.parts: ByIdentity[State, TracePart] = ByIdentity()
+        """For seeded courses: a final → the course that leads there."""
         self.forms: dict[State, State] = {}
         """Start → its canonical form once the controllers acted, as far as a trace asked for it."""
 
@@ -239,7 +240,7 @@ def explore_by_runs(
         if draw is not None:  # these courses are long, and comparing all their states is slow
             final = next((known for known in found.finals if known == final), final)
             part = TracePart("", transitions.oracle, steps[0][1], tuple(steps[1:]))
-            found.parts.setdefault(id(final), (final, part))
+            found.parts.setdefault(final, part)
         else:
             _remember(steps, found.parents)
         found.finals[final] = before

@@ -13,7 +13,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
@@ -58,7 +58,7 @@ def outcomes(
     gates: Collection[str],
     *,
     members: Sequence[BoundPod] = (),
-    owners: Mapping[int, Selector | None] | None = None,
+    owners: Mapping[Pod, Selector | None] | None = None,
     any_order: bool = False,
     steps: float = 120_000_000,
 ) -> Outcomes:
@@ -66,7 +66,7 @@ def outcomes(
 
     ``any_order``: several controllers create them, so any pod may come first; else they come in the order given.
     ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
-    limits the work. ``owners``: ``id`` of a pod → the selector of its controller.
+    limits the work. ``owners``: pod → the selector of its controller.
     """
     if len(waiting) > MOST_PODS:
         return Outcomes(0, len(waiting), is_cut=True)
@@ -151,8 +151,8 @@ class _Course(Struct, frozen=True):
     coming: Order
     """Pods that are created later."""
     on: tuple[tuple[BoundPod, int], ...] = ()
-    gone: tuple[int, ...] = ()
-    """Evicted pods, by id()."""
+    gone: frozenset[Placement] = frozenset()
+    """Evicted pods."""
 
 
 class _Search:
@@ -198,7 +198,7 @@ class _Search:
         victims = dict.fromkeys(attempt.victims)
         for victim in victims:
             self._state.remove(victim)
-        gone = tuple(sorted((*course.gone, *map(id, victims))))
+        gone = course.gone | {*victims}
         self.visit(_Course(course.order, tuple(left), course.coming, tuple(on), gone))
         self._state.undo(mark)
 
@@ -217,8 +217,8 @@ class _Search:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""
         pairs = [(self.number(bound), at) for bound, at in course.on]
         held = tuple(sorted(pairs)) if course.gone else self.cycle.shape(pairs)
-        placed = {id(bound) for bound, _ in course.on}
-        left = tuple(self.number(bound) for bound in course.order if id(bound) not in placed)
+        placed = {bound for bound, _ in course.on}
+        left = tuple(self.number(bound) for bound in course.order if bound not in placed)
         key = left, tuple(map(self.number, course.coming)), held, course.gone
         known = key in self._seen
         self._seen.add(key)
@@ -232,6 +232,6 @@ class _Search:
 def _arrived(course: _Course) -> _Course:
     """Return the course after the creation of one more pod, which takes its place in the order."""
     new = course.coming[0]
-    present = {id(bound) for bound in (*course.waiting, new)}
-    waiting = tuple(bound for bound in course.order if id(bound) in present)
+    present = {*course.waiting, new}
+    waiting = tuple(bound for bound in course.order if bound in present)
     return _Course(course.order, waiting, course.coming[1:], course.on, course.gone)

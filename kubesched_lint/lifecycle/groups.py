@@ -105,10 +105,11 @@ def _pairs(setting: Setting) -> Iterator[tuple[int, int]]:
 
 def _through_others(setting: Setting) -> Iterator[tuple[int, int]]:
     """Yield a workload with each that may preempt a pod of others which affinity or a spread of the first selects."""
-    others, preemptors = guests_of(setting).weaker_kinds, guests_of(setting).preemptors
-    if not others:
+    preemptors = guests_of(setting).preemptors
+    if not preemptors:
         return
-    selection, kinds = PodSelection(list(others.values()), setting.cluster), list(others)
+    kinds = list(preemptors)
+    selection = PodSelection(kinds, setting.cluster)
     for number, own in enumerate(setting.kinds):
         for pod in own:
             spread = (c.selector for c in pod.spread if c.is_hard and c.selector is not None)

@@ -7,7 +7,7 @@ of Kubernetes).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from math import inf
@@ -17,12 +17,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import covers
+from kubesched_lint.identity import each_once
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
@@ -48,21 +50,21 @@ class Guests:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._pods = setting.objects.pods
-        self._fewer: dict[frozenset[int], Setting] = {}
+        self._fewer: dict[frozenset[Pod], Setting] = {}
 
     @cached_property
     def _by_rank(self) -> tuple[BoundPod, ...]:
         return tuple(sorted(self._pods, key=lambda bound: bound.pod.priority or 0))
 
     @cached_property
-    def _kinds(self) -> Mapping[int, Pod]:
-        """``id`` → pod: identical pods are one Pod object."""
-        return {id(kind.pod): kind.pod for kind in other_pods(self._setting)}
+    def _kinds(self) -> Sequence[Pod]:
+        """Identical pods are one Pod object."""
+        return [kind.pod for kind in other_pods(self._setting)]
 
     @cached_property
     def weakest(self) -> float:
         """The lowest priority; infinite if there is no pod."""
-        return min((pod.priority or 0 for pod in self._kinds.values()), default=inf)
+        return min((pod.priority or 0 for pod in self._kinds), default=inf)
 
     def weaker(self, members: Iterable[int]) -> Iterator[Weaker]:
         """Yield the pods that members may preempt, the least important ones first."""
@@ -77,30 +79,30 @@ class Guests:
                 if at >= 0 and setting.usable[i] >> at & 1:
                     yield Weaker(i, bound)
 
-    @cached_property
-    def weaker_kinds(self) -> Mapping[int, Pod]:
-        """``id`` → pod, for pods that some workload of the set may preempt."""
-        return {kind: self._kinds[kind] for kind in self.preemptors}
+    @property
+    def weaker_kinds(self) -> Collection[Pod]:
+        """The pods that some workload of the set may preempt."""
+        return self.preemptors.keys()
 
     @cached_property
-    def preemptors(self) -> Mapping[int, Sequence[int]]:
-        """``id`` of a pod → the workloads of the set that may preempt it, for pods that have any."""
+    def preemptors(self) -> Mapping[Pod, Sequence[int]]:
+        """Pod → the workloads of the set that may preempt it, for pods that have any."""
         setting = self._setting
         alike: dict[tuple[NodeSet, int], list[int]] = {}
         for i, pod in enumerate(setting.pods):
             if pod.preemption_policy != "Never" and not pod.node_name and self.weakest < (pod.priority or 0):
                 alike.setdefault((setting.usable[i], pod.priority or 0), []).append(i)
-        found: dict[int, list[int]] = {}
+        found: dict[Pod, list[int]] = {}
         for kind in other_pods(setting) if alike else ():
             rank = kind.pod.priority or 0
             groups = [own for (usable, priority), own in alike.items() if rank < priority and usable & kind.nodes]
             if groups:
-                found[id(kind.pod)] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
+                found[kind.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
         return found
 
     @cached_property
     def _preempting(self) -> frozenset[int]:
-        return frozenset(chain.from_iterable({id(own): own for own in self.preemptors.values()}.values()))
+        return frozenset(chain.from_iterable(each_once(self.preemptors.values())))
 
     # --- who may have gone ------------------------------------------------------------------------------------------
 
@@ -110,11 +112,11 @@ class Guests:
         None if the pod's affinity or spread counts one of them: then its deletion may hinder or help.
         """
         setting, pod = self._setting, self._setting.pods[number]
-        going = {**self.weaker_kinds, **{id(other): other for other in self._taken(event, number)}}
+        going = tuple(dict.fromkeys((*self.weaker_kinds, *self._taken(event, number))))
         if not going:
             return setting
         counting = [c.selector for c in pod.spread if c.is_hard and c.selector is not None]
-        for other in going.values():
+        for other in going:
             counted = other.namespace == pod.namespace and any(s.matches(other.labels) for s in counting)
             if counted or any(setting.selects(t, pod, other) for t in pod.required_affinity):
                 return None
@@ -132,20 +134,20 @@ class Guests:
             return
         back = setting.drains(event) and (event != "drain" or comes_back(setting, number))
         everybody = back or pod.required_anti_affinity
-        for other in self._kinds.values() if everybody else self._repelling:
+        for other in self._kinds if everybody else self._repelling:
             repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
             if back or repels or any(setting.selects(t, pod, other) for t in pod.required_anti_affinity):
                 yield other
 
     @cached_property
     def _repelling(self) -> tuple[Pod, ...]:
-        return tuple(pod for pod in self._kinds.values() if pod.required_anti_affinity)
+        return tuple(pod for pod in self._kinds if pod.required_anti_affinity)
 
-    def _without(self, kinds: frozenset[int]) -> Setting:
+    def _without(self, kinds: frozenset[Pod]) -> Setting:
         found = self._fewer.get(kinds)
         if found is None:
             objects = self._setting.objects
-            staying = tuple(b for b in self._pods if id(b.pod) not in kinds)
+            staying = tuple(b for b in self._pods if b.pod not in kinds)
             found = self._fewer[kinds] = replace(self._setting, objects=replace(objects, pods=staying))
         return found
 
@@ -183,8 +185,8 @@ class Guests:
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
         by_devices = self._setting.cluster.may_serve(pod)
         plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
-        alike = all(bound.pod == pod for bound in group)
-        return known and plain and alike and knows_scheduler(pod)
+        same = all(same_values(bound.pod, pod) for bound in group)
+        return known and plain and same and knows_scheduler(pod)
 
 
 def comes_back(setting: Setting, number: int) -> bool:
@@ -202,7 +204,7 @@ def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
 
 def _is_alike(one: BoundPod, other: BoundPod) -> bool:
     """Whether both have the same owner; for bare pods, whether they differ only in name and node."""
-    return _owner_of(one) == _owner_of(other) and (one.owner is not None or one.pod == other.pod)
+    return _owner_of(one) == _owner_of(other) and (one.owner is not None or same_values(one.pod, other.pod))
 
 
 def _guest(group: Sequence[BoundPod]) -> Guest:

@@ -59,7 +59,7 @@ def is_stuck(event: str, end: FinalState) -> bool:
 
 
 def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
-    states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
+    states = sum(s.phases[-1].found.states for s in {e.story for e in ends})
     whom = "any scheduler" if proven else "the default scheduler"
     search = f"an exact search over {many(states, 'state')}"
     match verdict:

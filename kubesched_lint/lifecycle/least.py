@@ -317,7 +317,7 @@ def _staying(ask: _Ask) -> NodeSet:
     """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
     found, preempted = EMPTY, guests_of(ask.setting).weaker_kinds
     for kind in others.drawing(ask.setting, ask.number):
-        found |= EMPTY if id(kind.pod) in preempted else kind.staying
+        found |= EMPTY if kind.pod in preempted else kind.staying
     return found
 
 

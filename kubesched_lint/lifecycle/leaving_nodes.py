@@ -158,8 +158,8 @@ class Evictions:
         self._spared = spared
         self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
         """Slot → the budgets that select its pods."""
-        self._guarded: dict[int, tuple[int, list[int]]] = {}
-        """``id`` of a budget → the slots that it selects among the first ones, and how many those are."""
+        self._guarded: dict[DisruptionBudget, tuple[int, list[int]]] = {}
+        """A budget → the slots that it selects among the first ones, and how many those are."""
         self._stays: dict[int, bool] = {}
         """Slot → whether nobody evicts its pods."""
         self._leaving: dict[Held, tuple[int, ...]] = {}
@@ -249,11 +249,11 @@ class Evictions:
         return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
 
     def _slots_of(self, budget: DisruptionBudget) -> list[int]:
-        known, found = self._guarded.get(id(budget), (0, list[int]()))
+        known, found = self._guarded.get(budget, (0, list[int]()))
         every = len(self._transitions.pod_types.slots)
         if known < every:
             found += [slot for slot in range(known, every) if budget in self.guards(slot)]
-            self._guarded[id(budget)] = every, found
+            self._guarded[budget] = every, found
         return found
 
 

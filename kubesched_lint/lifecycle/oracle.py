@@ -102,14 +102,14 @@ class Oracle:
         self._claimed: dict[tuple[str, str], Claim] = {}
         """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
         self._slots_claimed = 0
-        self._bound_claims: dict[tuple[int, int], tuple[Claim, Claim]] = {}
-        """(id of a claim, volume) → the claim, bound to the volume."""
+        self._bound_claims: dict[tuple[Claim, int], Claim] = {}
+        """(claim, volume) → the claim, bound to the volume."""
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         """(slot, position) → the pods shown there."""
         self._taken: dict[tuple[int, int], list[Placement]] = {}
         """The same for pods that were shown there: they may come back as they are."""
         self._pods: dict[tuple[int, int], Pod] = {}
-        self._scoring: dict[int, Scoring] = {}
+        self._scoring: dict[Pod, Scoring] = {}
         self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
         self._hopeless = Hopeless(self.cluster)
         """Valid for the shown state."""
@@ -236,11 +236,11 @@ class Oracle:
             return (worst(feasible, self.against, self.cluster),)
         if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
             return tuple(positions(feasible))
-        scoring = self._scoring.get(id(pod))
+        scoring = self._scoring.get(pod)
         if scoring is None:
             workload, revision, _ = self.pod_types.slots[slot]
             owner = self.pod_types.owners[workload][revision]
-            scoring = self._scoring[id(pod)] = Scoring(pod, self.cluster, owner)
+            scoring = self._scoring[pod] = Scoring(pod, self.cluster, owner)
         return tuple(positions(scoring.scores(feasible).best))
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
@@ -364,11 +364,9 @@ class Oracle:
 
     def _bound(self, claim: Claim, volume: int) -> Claim:
         """Return the claim bound to a volume; thousands of states ask for the same ones."""
-        before, bound = self._bound_claims.get((id(claim), volume), (None, claim))
-        if before is not claim:
-            bound = bound_claim(claim, self.pod_types.volumes[volume])
-            self._bound_claims[id(claim), volume] = claim, bound
-        return bound
+        if (claim, volume) not in self._bound_claims:
+            self._bound_claims[claim, volume] = bound_claim(claim, self.pod_types.volumes[volume])
+        return self._bound_claims[claim, volume]
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
         """Return the volumes of the state after a pod of the slot is bound to a node."""

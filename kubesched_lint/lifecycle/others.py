@@ -26,15 +26,15 @@ class OtherPods(NamedTuple):
 @once_per_setting
 def other_pods(setting: Setting) -> Sequence[OtherPods]:
     """Return the kinds of pods outside the set."""
-    going, kinds = frozenset(map(id, setting.going)), dict[int, list[BoundPod]]()
+    going, kinds = frozenset(setting.going), dict[Pod, list[BoundPod]]()
     for bound in setting.objects.pods:
-        kinds.setdefault(id(bound.pod), []).append(bound)
+        kinds.setdefault(bound.pod, []).append(bound)
     at = setting.index.positions
     found = []
     for alike in kinds.values():
         nodes = of([at[b.node] for b in alike if b.node in at])
-        leaving = any(b.terminating or id(b) in going for b in alike)
-        stay = [b for b in alike if not b.terminating and id(b) not in going] if leaving else alike
+        leaving = any(b.terminating or b in going for b in alike)
+        stay = [b for b in alike if not b.terminating and b not in going] if leaving else alike
         staying = of([at[b.node] for b in stay if b.node in at]) if leaving else nodes
         found.append(OtherPods(alike[0].pod, len(alike), nodes, staying))
     return found

@@ -44,7 +44,7 @@ def evictions(
         orders = list(islice(_orders(weaker), MOST_ORDERS + 1)) if weaker else []
         if len(orders) > MOST_ORDERS:
             return None
-        slots = {id(p): s for s, p in weaker}
+        slots = {p: s for s, p in weaker}
         here = dict.fromkeys(o for order in orders if (o := _option(pod, position, order, slots, cluster)) is not None)
         if here:
             options.append(list(here))
@@ -58,14 +58,14 @@ def evictions(
 
 
 def _option(
-    pod: Pod, position: int, order: Sequence[Placement], slots: Mapping[int, int], cluster: ClusterState
+    pod: Pod, position: int, order: Sequence[Placement], slots: Mapping[Placement, int], cluster: ClusterState
 ) -> Option | None:
     found = victims_on(pod, position, order, cluster)
     if found is None or not found.victims:
         return None
     counts: dict[int, int] = {}
     for victim in found.victims:
-        counts[slots[id(victim)]] = counts.get(slots[id(victim)], 0) + 1
+        counts[slots[victim]] = counts.get(slots[victim], 0) + 1
     return cost(found), Preemption(position, tuple(sorted(counts.items())))
 
 

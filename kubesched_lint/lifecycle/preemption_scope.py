@@ -162,8 +162,8 @@ def _ranks(setting: Setting, number: int) -> Iterator[int]:
 
 def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
     pods, workloads = setting.pods, setting.workloads
-    followed = {id(bound): guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
-    lost = next((w for w in guests_of(setting).weaker(members) if id(w.bound) not in followed), None)
+    followed = {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+    lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
     if lost is not None:
         i, bound = lost.member, lost.bound
         return (
@@ -187,7 +187,7 @@ def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Ou
     ranks = {rank for i in meeting for rank in _ranks(setting, i)}
     for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
-        if followed[id(weaker.bound)].kind != "Pod":  # no controller recreates a bare pod, so it never waits
+        if followed[weaker.bound].kind != "Pod":  # no controller recreates a bare pod, so it never waits
             ranks.add(weaker.rank)
     if len(ranks) > 2:
         listed = ", ".join(map(str, sorted(ranks)))

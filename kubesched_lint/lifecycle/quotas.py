@@ -33,8 +33,8 @@ class Entry(NamedTuple):
 class Shared(NamedTuple):
     """What several workloads may use together: a resource of all quotas that count the same workloads."""
 
-    quota: int
-    """``id`` of the first of these quotas."""
+    quota: ResourceQuota
+    """The first of these quotas."""
     resource: str
 
 
@@ -160,19 +160,19 @@ def _demands(setting: Setting) -> dict[tuple[Shared, bool], int]:
 
 
 @once_per_setting
-def _users(setting: Setting) -> Mapping[int, Sequence[int]]:
-    """Return ``id`` of a quota → the workloads that use it."""
-    found: dict[int, list[int]] = {}
+def _users(setting: Setting) -> Mapping[ResourceQuota, Sequence[int]]:
+    """Return quota → the workloads that use it."""
+    found: dict[ResourceQuota, list[int]] = {}
     for i, quotas in enumerate(setting.quotas):
         for quota in quotas:
-            found.setdefault(id(quota), []).append(i)
+            found.setdefault(quota, []).append(i)
     return found
 
 
 @once_per_setting
-def _alike(setting: Setting) -> Mapping[int, int]:
-    """Return ``id`` of a quota → that of the first quota with the same users."""
-    first: dict[tuple[int, ...], int] = {}
+def _alike(setting: Setting) -> Mapping[ResourceQuota, ResourceQuota]:
+    """Return quota → the first quota with the same users."""
+    first: dict[tuple[int, ...], ResourceQuota] = {}
     return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(setting).items()}
 
 
@@ -219,7 +219,7 @@ def _bounds(setting: Setting) -> Sequence[Mapping[Shared, tuple[int, int]]]:
 
 def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
     # The use by existing claims differs between workloads.
-    return Shared(id(quota) if is_of_claims(resource) else _alike(setting)[id(quota)], resource)
+    return Shared(quota if is_of_claims(resource) else _alike(setting)[quota], resource)
 
 
 def _others(setting: Setting, number: int) -> list[int]:
@@ -271,8 +271,8 @@ def stays_short(setting: Setting, number: int, size: int) -> bool:
 
     That is so if the other workloads recreate their lost pods and so keep their share of the quota.
     """
-    ours = {id(quota) for quota in setting.quotas[number]}
-    rivals = [i for i in _others(setting, number) if not ours.isdisjoint(map(id, setting.quotas[i]))]
+    ours = set(setting.quotas[number])
+    rivals = [i for i in _others(setting, number) if not ours.isdisjoint(setting.quotas[i])]
     steady = all(
         setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
         or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
@@ -287,12 +287,12 @@ def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[En
         if each and is_of_claims(resource):
             yield Entry(resource, each, _claimed(setting, number, resource))
         elif each:
-            yield Entry(resource, each, _used(setting)[id(quota)][resource])
+            yield Entry(resource, each, _used(setting)[quota][resource])
 
 
 @once_per_setting
-def _used(setting: Setting) -> Mapping[int, Mapping[str, int]]:
-    """Return ``id`` of a quota → resource → use by pods outside the set."""
+def _used(setting: Setting) -> Mapping[ResourceQuota, Mapping[str, int]]:
+    """Return quota → resource → use by pods outside the set."""
     pods: dict[str, list[Pod]] = {}
     for bound in setting.objects.pods:
         if not bound.terminating:  # a quota counts those only until their grace period is over (QuotaV1Pod)
@@ -307,8 +307,8 @@ def _used(setting: Setting) -> Mapping[int, Mapping[str, int]]:
             known[key] = sum(asked(pod, resource) for pod in counted)
         return known[key]
 
-    quotas = {id(quota): quota for of_workload in setting.quotas for quota in of_workload}
-    return {each: {resource: use(quota, resource) for resource in quota.hard} for each, quota in quotas.items()}
+    quotas = dict.fromkeys(quota for of_workload in setting.quotas for quota in of_workload)
+    return {quota: {resource: use(quota, resource) for resource in quota.hard} for quota in quotas}
 
 
 def _asked(setting: Setting, number: int, resource: str) -> int:
@@ -338,9 +338,9 @@ def _claimed(setting: Setting, number: int, resource: str) -> int:
 
 def is_alone(setting: Setting, number: int) -> bool:
     """Whether no other workload of the set uses the quotas of this one."""
-    ours = {id(q) for q in setting.quotas[number]}
+    ours = set(setting.quotas[number])
     others = (i for i in range(len(setting.pods)) if i != number and setting.most_wished(i))
-    return all(ours.isdisjoint(map(id, setting.quotas[i])) for i in others)
+    return all(ours.isdisjoint(setting.quotas[i]) for i in others)
 
 
 def _amount(resource: str, amount: int) -> str:

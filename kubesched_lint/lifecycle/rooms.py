@@ -47,7 +47,7 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
     alone = stands_alone(pod, setting.index)
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
-    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()), id(pod.profile))
+    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()), pod.profile)
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
@@ -72,8 +72,8 @@ def _by_room(on: Mapping[int, int], usable: NodeSet) -> Mapping[int, NodeSet]:
 
 def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
     """Return the nodes that let a pod of a workload in beside the pods of others, whatever its own affinity."""
-    known: dict[int, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
+    known: dict[Pod, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
     pod = setting.pods[number]
-    if id(pod) not in known:
-        known[id(pod)] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
-    return known[id(pod)]
+    if pod not in known:
+        known[pod] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
+    return known[pod]

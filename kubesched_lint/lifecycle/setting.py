@@ -242,7 +242,7 @@ class Setting(Struct, frozen=True, dict=True):
 
     def is_alone(self, budget: DisruptionBudget) -> bool:
         """Whether a budget selects the pods of one workload only."""
-        return self._guarded[id(budget)] == 1
+        return self._guarded[budget] == 1
 
     @cached_property
     def _guards(self) -> Sequence[Sequence[DisruptionBudget]]:
@@ -253,16 +253,16 @@ class Setting(Struct, frozen=True, dict=True):
         return found
 
     @cached_property
-    def _guarded(self) -> Mapping[int, int]:
-        """``id`` of a budget → number of workloads that it guards."""
-        return Counter(id(budget) for guards in self._guards for budget in guards)
+    def _guarded(self) -> Mapping[DisruptionBudget, int]:
+        """Budget → number of workloads that it guards."""
+        return Counter(budget for guards in self._guards for budget in guards)
 
     @cached_property
     def kinds(self) -> tuple[tuple[Pod, ...], ...]:
         """Per workload: its pod, and running pods with other templates."""
         running = self.running
         return tuple(
-            (pod, *{id(b.pod): b.pod for b in running[i]}.values()) if i in running else (pod,)
+            (pod, *dict.fromkeys(b.pod for b in running[i])) if i in running else (pod,)
             for i, pod in enumerate(self.pods)
         )
 

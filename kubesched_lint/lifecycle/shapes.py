@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import default_selector, owner_selector
+from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
@@ -163,22 +164,22 @@ class _Selectors:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        selecting: list[list[int]] = [[] for _ in setting.pods]
-        met = set[int]()
+        selecting: list[list[Itself[tuple[int, ...]]]] = [[] for _ in setting.pods]
+        met = set[Itself[tuple[int, ...]]]()
         for number, pod in enumerate(setting.pods):
             for asked in _asked(setting, number):
-                selected = setting.selection.of(asked, pod.namespace)
-                if selected != (number,) and id(selected) not in met:
-                    met.add(id(selected))
-                    for other in selected:
-                        selecting[other].append(id(selected))
+                selected = Itself(setting.selection.of(asked, pod.namespace))
+                if selected.it != (number,) and selected not in met:
+                    met.add(selected)
+                    for other in selected.it:
+                        selecting[other].append(selected)
         self.selecting = tuple(map(frozenset, selecting))
         """Per workload: the selectors that select it, except those that select its own pods only."""
 
     def name(self, asked: PodAffinityTerm | Selector, number: int) -> Hashable:
         """Return what a selector of a workload selects: equal results of a selection are one object."""
         selected = self._setting.selection.of(asked, self._setting.pods[number].namespace)
-        return _OWN if selected == (number,) else id(selected)
+        return _OWN if selected == (number,) else Itself(selected)
 
 
 _selectors = once_per_setting(_Selectors)

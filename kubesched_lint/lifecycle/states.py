@@ -8,7 +8,7 @@ are bound there and how many DaemonSet pods wait for it, and, for no particular 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kubesched_lint import work
@@ -219,11 +219,6 @@ class DesiredState(NamedTuple):
     """Its pods exist already and no controller recreates them: bare pods."""
     each_known: bool = False
     """Each ordinal is tracked separately, because some pods may become ready and others not."""
-
-    @property
-    def identity(self) -> Hashable:
-        """Equal for desired states of the same object, as long as that exists: its fields cannot be hashed."""
-        return self.workload, self.revision, self.replicas, id(self.spec), self.unready, self.made, self.each_known
 
     def revision_of(self, ordinal: int) -> int:
         """Return the revision at which a StatefulSet creates an ordinal: below its partition, the second newest.

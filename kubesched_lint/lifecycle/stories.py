@@ -56,8 +56,8 @@ def story_of(
     """
     work.spend(_STEPS * len(members))
     chosen = [as_granted(setting, i) for i in members]
-    moving = {id(bound) for guest in guests for bound in guest.pods}
-    staying = tuple(bound for bound in setting.objects.pods if id(bound) not in moving)
+    moving = {bound for guest in guests for bound in guest.pods}
+    staying = tuple(bound for bound in setting.objects.pods if bound not in moving)
     story = Story(
         setting.nodes,
         replace(setting.objects, pods=staying) if moving else setting.objects,

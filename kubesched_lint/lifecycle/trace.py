@@ -42,7 +42,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
         part = _known(phase, wanted) or _walk(phase, at, path)
         if phase.sampled:  # many traces begin with the same course
-            phase.found.parts[id(wanted)] = (wanted, part)
+            phase.found.parts[wanted] = part
         parts.append(part)
         at = part.settled
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in parts):
@@ -66,13 +66,10 @@ def _as_it_was(parts: Sequence[TracePart], moved: Sequence[int]) -> Iterator[Tra
 
 def _known(phase: Phase, final: State) -> TracePart | None:
     """Return the cached course to an end, or None."""
-    cached = phase.found.parts.get(id(final))
-    if cached is None or cached[0] is not final:
-        return None
-    part = cached[1]
-    if part.name != phase.name:  # a drawn course does not know its event
+    part = phase.found.parts.get(final)
+    if part is not None and part.name != phase.name:  # a drawn course does not know its event
         part = TracePart(phase.name, part.oracle, part.start, part.steps)
-        phase.found.parts[id(final)] = (final, part)
+        phase.found.parts[final] = part
     return part
 
 

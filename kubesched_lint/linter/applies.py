@@ -10,6 +10,7 @@ from kubesched_lint.admission.schedulers import with_added_terms
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
@@ -51,9 +52,9 @@ class Carriers:
         """Return these workloads in a world; a rule asks each of thousands once, so that finding them counts."""
         found = self.of(rule, world)
         known = _members_of(world)
-        if id(found) not in known:
-            known[id(found)] = found, tuple(map(world.member, found))
-        return known[id(found)][1]
+        if found not in known:
+            known[found] = tuple(map(world.member, found))
+        return known[found]
 
     def _having_added(self, world: World) -> dict[str, Sequence[Workload]]:
         """Return the workloads with the features that a profile may add to their pods."""
@@ -62,9 +63,9 @@ class Carriers:
 
 
 @once_per_world
-def _members_of(world: World) -> dict[int, tuple[Sequence[Workload], Sequence[Member]]]:
-    """A cache: ``id`` of workloads → these workloads, so that no others get this ``id``, and their members."""
-    return {}
+def _members_of(world: World) -> ByIdentity[Sequence[Workload], Sequence[Member]]:
+    """A cache: workloads → their members."""
+    return ByIdentity()
 
 
 def rests_on_nodes(rule: Rule) -> bool:
@@ -81,7 +82,7 @@ def is_left_out(rule: Rule, it: Member, hazard: Hazard, unreported: dict[str, se
 
     filters = disabled_filter(rule, it, hazard)
     if filters:
-        unreported.setdefault(f"about {filters}", set()).add((rule.slug, id(it.workload), hazard.at))
+        unreported.setdefault(f"about {filters}", set()).add((rule.slug, it.workload, hazard.at))
     return bool(filters) or is_about_text(rule, hazard)
 
 

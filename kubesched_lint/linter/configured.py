@@ -73,7 +73,7 @@ def _related_of_set(judged: Judged, world: World) -> Iterator[Related]:
     for workload in world.manifests.workloads:
         if workload.ref in refs:
             pod = world.member(workload).pod
-            found.update({(id(profile_of(pod)), path): (pod, what) for what, path in _added_and_named(pod, text)})
+            found.update({(profile_of(pod), path): (pod, what) for what, path in _added_and_named(pod, text)})
     for (_, path), (pod, what) in found.items():
         yield from _related(profile_of(pod), what, path)
 

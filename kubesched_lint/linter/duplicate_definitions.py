@@ -7,7 +7,7 @@ again in a set that has, of each object, only the definition nearest to the find
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.findings import Source
+from kubesched_lint.identity import ByIdentity, Itself
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import and_more, many
@@ -32,8 +33,8 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
         return self.manifests.duplicates()
 
     @cached_property
-    def _sources(self) -> frozenset[int]:
-        return frozenset(id(item.source) for items in self.groups.values() for item in items)
+    def _sources(self) -> frozenset[Source | None]:
+        return frozenset(item.source for items in self.groups.values() for item in items)
 
     @cached_property
     def _paths(self) -> frozenset[str]:
@@ -41,17 +42,17 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
 
     def defines_again(self, workload: Workload) -> bool:
         """Whether the workload is one of several definitions of one object."""
-        return id(workload.source) in self._sources
+        return workload.source in self._sources
 
     def is_replaced(self, source: Source) -> bool:
         """Whether the same file defines the object again below, and differently."""
-        return id(source) in self._replaced
+        return source in self._replaced
 
     @cached_property
-    def _replaced(self) -> frozenset[int]:
+    def _replaced(self) -> frozenset[Source]:
         last = [{item.source.path: item for item in items if item.source} for items in self.groups.values()]
         return frozenset(
-            id(item.source)
+            item.source
             for items, ends in zip(self.groups.values(), last, strict=True)
             for item in items
             if item.source and _differ((item, ends[item.source.path]))
@@ -65,14 +66,14 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
 
     def view(self, source: Source) -> object:
         """A key that is equal for sources with the same ``seen_from``."""
-        if id(source) in self._sources:
-            return id(source)
+        if source in self._sources:
+            return source
         return source.path if source.path in self._paths else source.path.rpartition("/")[0] + "/"
 
     @cached_property
-    def _alike(self) -> Mapping[int, int]:
-        """``id`` of a definition → ``id`` of the first equal definition."""
-        found: dict[int, int] = {}
+    def _alike(self) -> ByIdentity[Any, Itself[Any]]:
+        """Return a definition → the first equal definition."""
+        found: ByIdentity[Any, Itself[Any]] = ByIdentity()
         for items in self.groups.values():
             first: dict[str, list[Any]] = {}
             for item in items:
@@ -80,34 +81,34 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
                 other = next((other for other in alike if not _differ((other, item))), item)
                 if other is item:
                     alike.append(item)
-                found[id(item)] = id(other)
+                found[item] = Itself(other)
         return found
 
     @cached_property
-    def _sets(self) -> dict[frozenset[int], Inventory]:
+    def _sets(self) -> dict[frozenset[object], Inventory]:
         return {}
 
     def _chosen(self, source: Source, last: bool) -> Inventory:
         """The set with one definition of each object; equal choices share one Inventory and its cached results."""
         work.spend(3 * sum(map(len, self.groups.values())))
-        kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
-        left = {id(item) for items in self.groups.values() for item in items} - kept
+        kept = [_nearest(items, source, last) for items in self.groups.values()]
+        left = {Itself(item) for items in self.groups.values() for item in items} - set(map(Itself, kept))
         mismatched = set(self._mismatched_scalers(left, last))
-        own = {id(item) for items in self.groups.values() for item in items if item.source is source}
-        key = frozenset({self._alike[item] for item in kept} | own | {-scaler for scaler in mismatched})
+        own = {Itself(item) for items in self.groups.values() for item in items if item.source is source}
+        key = frozenset({*map(self._alike.__getitem__, kept), *own, *(("not used", scaler) for scaler in mismatched)})
         if key not in self._sets:
             gone = left | mismatched
-            kept_lists = {n: tuple(i for i in items if id(i) not in gone) for n, items in self.manifests.lists()}
+            kept_lists = {n: tuple(i for i in items if Itself(i) not in gone) for n, items in self.manifests.lists()}
             self._sets[key] = Inventory(**kept_lists)
         return self._sets[key]
 
-    def _mismatched_scalers(self, left: set[int], last: bool) -> Iterator[int]:
-        """``id`` of each autoscaler whose nearest definition of its target was not chosen."""
+    def _mismatched_scalers(self, left: Collection[Itself[Any]], last: bool) -> Iterator[Itself[Any]]:
+        """Yield each autoscaler whose nearest definition of its target was not chosen."""
         for scaler in self.manifests.autoscalers:
             target = (scaler.target.kind, scaler.namespace, scaler.target.name)
             items = self.groups.get(("workloads", target))
-            if items is not None and id(_nearest(items, scaler.source, last)) in left:
-                yield id(scaler)
+            if items is not None and Itself(_nearest(items, scaler.source, last)) in left:
+                yield Itself(scaler)
 
     @property
     def differing(self) -> Mapping[object, Sequence[Any]]:
@@ -118,13 +119,13 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
     def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
         """(set, notes) for a question about the whole set: one definition of each object, as seen from ``source``."""
         found = self._chosen(source, last=True)
-        kept = {id(item) for _, items in found.lists() for item in items}
+        kept = {Itself(item) for _, items in found.lists() for item in items}
         differing = [items for items in self.groups.values() if _differ(items)]
         notes = [_taken(items, kept) for items in differing[:_MOST_NAMED]]
         if len(differing) > _MOST_NAMED:
             notes.append(f"{len(differing) - _MOST_NAMED:,} more objects are defined more than once, and differently")
-        defined = {id(item) for items in self.groups.values() for item in items}
-        mismatched = [s for s in self.manifests.autoscalers if id(s) not in kept | defined]
+        defined = {Itself(item) for items in self.groups.values() for item in items}
+        mismatched = [s for s in self.manifests.autoscalers if Itself(s) not in kept | defined]
         if mismatched:
             named = ", ".join(f"{s.namespace}/{s.name}" for s in mismatched[:_MOST_NAMED])
             notes.append(f"not used: autoscalers of other definitions: {named}")
@@ -207,8 +208,8 @@ def _key(item: Any) -> str:
         return ""
 
 
-def _taken(items: Sequence[Any], kept: set[int]) -> str:
-    taken = next(item for item in items if id(item) in kept)
+def _taken(items: Sequence[Any], kept: Collection[Itself[Any]]) -> str:
+    taken = next(item for item in items if Itself(item) in kept)
     others = [item for item in items if item is not taken and _differ((taken, item))]
     places = ", ".join(map(_place, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
     return f"{_title(taken)} is defined more than once, and differently: uses {_place(taken)}, not {places}"

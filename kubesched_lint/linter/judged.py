@@ -24,7 +24,7 @@ from kubesched_lint.world.world import Member, World
 _MOST_RELATED = 50
 
 
-class Judged(Struct, frozen=True):
+class Judged(Struct, frozen=True, eq=False):
     """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
     rule: Rule
@@ -84,8 +84,8 @@ def identity_of(judged: Judged) -> tuple[object, ...]:
     """Return what is equal for the same finding in two worlds; of a verdict the line to blame may differ there."""
     hazard = judged.hazard
     if judged.rule.about == "verdict":
-        return (judged.rule.slug, id(judged.workload), hazard.evidence.event)
-    return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)
+        return (judged.rule.slug, judged.workload, hazard.evidence.event)
+    return (judged.rule.slug, judged.workload, hazard.source, hazard.at)
 
 
 def assuming(judged: Judged, premise: str) -> Judged:
@@ -194,9 +194,9 @@ def _digest(text: str) -> str:
 
 def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
     """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
-    undecoded = {id(document): paths for document, paths in manifests.undecoded}
+    undecoded: dict[Source | None, tuple[Path, ...]] = dict(manifests.undecoded)
     for one in judged:
-        wrong = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
+        wrong = undecoded.get(one.hazard.source, ()) if one.rule.each == "document" else ()
         at = one.hazard.at
         if not any(path[: len(at)] == at or at[: len(path)] == path for path in wrong):
             yield one
@@ -217,7 +217,7 @@ def _refused_beside(judged: Judged, refused: RefusedObjects) -> Iterator[tuple[P
     if refused:
         hazard = judged.hazard
         for source, at in ((hazard.source, hazard.at), *((place.source, place.at) for place in hazard.related)):
-            for refusal in refused.get(id(source or judged.source), ()):
+            for refusal in refused.get(source or judged.source, ()):
                 yield at, refusal.cause.path
 
 

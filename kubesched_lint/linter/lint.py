@@ -245,7 +245,7 @@ class Run:
     @cached_property
     def refused(self) -> tuple[Workload, ...]:
         """Workloads that the API server rejects, usually none."""
-        return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in self.refusals)
+        return tuple(w for w in self.manifests.inventory.workloads if w.source in self.refusals)
 
     @cached_property
     def of_all(self) -> OfSet | None:
@@ -317,7 +317,7 @@ class Run:
         )
 
     def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
-        key = (rule.slug, id(workload), id(world))
+        key = (rule.slug, workload, world)
         if key not in self._judged_before:
             self._judged_before[key] = tuple(self._judgements(rule, world, (workload,)))
         return self._judged_before[key]
@@ -371,7 +371,7 @@ class Run:
             return self._carriers.members(rule, world)
         if world.refused is None or not rule.refuses:
             return self.manifests.documents
-        return tuple(document for document in self.manifests.documents if id(document) in world.refused)
+        return tuple(document for document in self.manifests.documents if document in world.refused)
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:
         victim = hazard.victim or ref_of(document, self.options.namespace)

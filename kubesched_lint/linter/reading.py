@@ -38,8 +38,8 @@ class ManifestSet(Struct, frozen=True):
     left_out: tuple[Skipped, ...] = ()
     """Folders and files that nobody applies with the others."""
     errors: tuple[InputError, ...] = ()
-    refused: Mapping[int, Refusals] = field(default_factory=dict)
-    """``id`` of a document → what the API server of version ``judged_for`` refuses in it."""
+    refused: Mapping[Document, Refusals] = field(default_factory=dict)
+    """Document → what the API server of version ``judged_for`` refuses in it."""
     judged_for: str = ""
     """Minor version of Kubernetes of ``refused``; empty if not computed."""
     kinds: Kinds = SHIPPED
@@ -203,7 +203,7 @@ def manifest_set(
     left_out: list[Skipped] = []
     errors = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults]
     objects = []
-    refused: dict[int, Refusals] = {}
+    refused: dict[Document, Refusals] = {}
     custom: list[tuple[int, Document]] = []
     for entry in entries:
         if isinstance(entry, Document):
@@ -232,7 +232,7 @@ def manifest_set(
                     version = ""  # our bug: the rule validates again, and reports its failure like any rule
                     continue
                 if found:
-                    refused[id(entry)] = found
+                    refused[entry] = found
                 entry.release()
         elif isinstance(entry, Unread):
             unread.append(entry)
@@ -267,12 +267,12 @@ def _with_custom(
     """Return objects and documents with the workloads of custom resources; ``unread`` gets what no card can read."""
     from kubesched_lint.linter.custom_resources import derived  # most sets have none
 
-    gone: set[int] = set()
+    gone: set[Document] = set()
     for document, found in derived(custom, documents, kinds, namespace):
         if isinstance(found, Unread):
             unread.append(found)
-            gone.add(id(document))
+            gone.add(document)
         else:
             objects += (("workloads", workload) for workload in found)
     objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
-    return objects, [document for document in documents if id(document) not in gone]
+    return objects, [document for document in documents if document not in gone]

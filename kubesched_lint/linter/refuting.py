@@ -43,7 +43,7 @@ MOST_ALONE = 50_000
 
 def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
     """Yield the findings; an error that a run in its world refutes becomes a warning."""
-    known: dict[int, _InWorld] = {}
+    known: dict[World, _InWorld] = {}
     for one in judged:
         run = _refutation(one, world_of, known) if is_tried(one) else ""
         if run and attempts.raising:
@@ -67,14 +67,14 @@ def is_tried(one: Judged) -> bool:
     )
 
 
-def _refutation(one: Judged, world_of: Callable[[Judged], World], known: dict[int, _InWorld]) -> str:
+def _refutation(one: Judged, world_of: Callable[[Judged], World], known: dict[World, _InWorld]) -> str:
     """What a run does although the finding says that it is impossible, within a share of the work that is left."""
     try:
         with work.within(work.share(0)):
             world = world_of(one)
-            if id(world) not in known:
-                known[id(world)] = _InWorld(world)
-            return known[id(world)].against(one)
+            if world not in known:
+                known[world] = _InWorld(world)
+            return known[world].against(one)
     except work.OutOfWorkError:
         return ""  # an unfinished run proves nothing
 
@@ -94,8 +94,8 @@ class _InWorld:
         self._world = world
         self._tried = 0
         """The number of findings that have had runs."""
-        self._followed: dict[int, bool] = {}
-        """``id(workload)`` → whether a run can follow its pods."""
+        self._followed: dict[Workload, bool] = {}
+        """Workload → whether a run can follow its pods."""
         self._waiting: dict[tuple[object, ...], int | None] = {}
         """Of a run: the pods without a node at its end. Errors about the same workloads ask for the same runs."""
 
@@ -111,9 +111,9 @@ class _InWorld:
         return self._rolled_out(of[0], runs) if one.finding.evidence.event == "rollout" else ""
 
     def _is_followed(self, workload: Workload) -> bool:
-        if id(workload) not in self._followed:
-            self._followed[id(workload)] = is_followed(self._world.member(workload))
-        return self._followed[id(workload)]
+        if workload not in self._followed:
+            self._followed[workload] = is_followed(self._world.member(workload))
+        return self._followed[workload]
 
     def _named(self, one: Judged) -> Sequence[Workload]:
         together = one.hazard.together
@@ -143,10 +143,10 @@ class _InWorld:
     def _runs(self, of: Sequence[Workload], members: Sequence[Workload], most: int) -> Iterator[int | None]:
         """Yield for each run how many pods ``of`` these find no node; None if it takes too many steps."""
         for seed, (ordered, choose) in enumerate(orders(members, of, most)):
-            run = (seed, members is of, *map(id, of))
+            run = (seed, members is of, *of)
             if run not in self._waiting:
                 left = pods_left(self._world, ordered, choose)
-                self._waiting[run] = None if left is None else sum(left[id(w)] for w in of)
+                self._waiting[run] = None if left is None else sum(left[w] for w in of)
             yield self._waiting[run]
 
     def _cost(self, members: Sequence[Workload]) -> int:

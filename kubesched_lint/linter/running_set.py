@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 
 
-class Running(Struct, frozen=True):
+class Running(Struct, frozen=True, eq=False):
     """The source of an object that runs and that no file holds: its places are words, without a line.
 
     ``spec.template.spec.affinity of Deployment shop/web``
@@ -106,7 +106,7 @@ def _placed(one: T, ref: ObjectRef) -> T:
 def _not_captured(cluster: Cluster) -> Iterator[Skipped]:
     """Yield the kinds of controllers whose objects the snapshot lacks although they may make pods."""
     # Equal pods of one owner have the same controllers; a pod without an owner may show one by its name.
-    distinct = {(id(b.pod), id(b.owner), "" if b.owner else b.name): b for b in cluster.inventory.pods}
+    distinct = {(b.pod, b.owner, "" if b.owner else b.name): b for b in cluster.inventory.pods}
     owners = {owner for bound in distinct.values() for owner, _, _ in cluster.running.owners_of(bound)}
     for kind in _MAKERS:
         if not cluster.has(kind) and (cluster.origin == "snapshot" or kind in owners):

@@ -156,7 +156,7 @@ class _Place(Struct, frozen=True):
     groups: dict[int, dict[str, _Place]] = field(default_factory=dict)
 
 
-class _Way(Struct, frozen=True):
+class _Way(Struct, frozen=True, eq=False):
     """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge."""
 
     name: str
@@ -197,8 +197,8 @@ def _arranged(groups: Iterable[Sequence[_Way]]) -> Iterator[Mapping[int, _Way]]:
         for way in ways:
             if way.name in numbers:
                 placed.setdefault(numbers[way.name], way)
-        done = set(map(id, placed.values()))
-        rest = [way for way in ways if id(way) not in done]
+        done = set(placed.values())
+        rest = [way for way in ways if way not in done]
         for number, way in zip((n for n in count() if n not in placed), rest, strict=False):
             placed[number] = way
             numbers.setdefault(way.name, number)

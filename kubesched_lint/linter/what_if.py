@@ -267,8 +267,8 @@ class OfSet:
         self._manifests = manifests
         self._unsure = unsure
         self._beside = beside
-        ours = set(map(id, manifests.workloads)) if refused else ()
-        self._refused = [workload for workload in refused if id(workload) in ours]
+        ours = set(manifests.workloads) if refused else ()
+        self._refused = [workload for workload in refused if workload in ours]
         self.carriers = Carriers(manifests.workloads if judged is None else judged)
         self._suspended = tuple(workload for workload in manifests.workloads if workload.suspended)
         self._duplicates = DuplicateDefinitions(manifests)
@@ -324,7 +324,7 @@ class OfSet:
         """The worlds with one definition of each object, as seen from ``source``."""
         if not self.has_duplicates:
             return (world,)
-        key = (self._duplicates.view(source), id(world))
+        key = (self._duplicates.view(source), world)
         if key not in self._views:
             self._views[key] = [self._part(manifests, world) for manifests in self._duplicates.seen_from(source)]
         return self._views[key]
@@ -366,10 +366,10 @@ class OfSet:
         return f"{names} scales its target here, though another definition of it may be meant"
 
     def _without_unsure(self, judged: Judged, world: World) -> Sequence[World]:
-        key = ("unsure", id(world))
+        key = ("unsure", world)
         if key not in self._parts:
-            gone = set(map(id, self._unsure))
-            kept = tuple(scaler for scaler in world.manifests.autoscalers if id(scaler) not in gone)
+            gone = set(self._unsure)
+            kept = tuple(scaler for scaler in world.manifests.autoscalers if scaler not in gone)
             self._parts[key] = world.with_manifests(replace(world.manifests, autoscalers=kept))
         return (self._parts[key],)
 
@@ -390,13 +390,13 @@ class OfSet:
         return (self._taken(world),)
 
     def _taken(self, world: World) -> World:
-        if id(world) not in self._parts:
-            self._parts[id(world)] = world.with_manifests(without_workloads(world.manifests, self._refused))
-        return self._parts[id(world)]
+        if world not in self._parts:
+            self._parts[world] = world.with_manifests(without_workloads(world.manifests, self._refused))
+        return self._parts[world]
 
     def _part(self, manifests: Inventory, world: World) -> World:
         """The world with the given part of the set and the same nodes."""
-        key = (id(manifests), id(world))
+        key = (manifests, world)
         if key not in self._parts:
             self._parts[key] = world.with_manifests(manifests)
         return self._parts[key]

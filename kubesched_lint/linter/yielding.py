@@ -80,14 +80,14 @@ def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] 
     finding; two findings meet if they are of one set or of one source.
     """
     explains, tells = _explanations(judged, home)
-    parts: dict[int, list[Finding]] = {}
+    parts: dict[Judged, list[Finding]] = {}
     for one in judged:
-        if id(one) in explains and one.rule.about != "verdict":  # the same once more, in other words
-            parts.setdefault(id(_last(one, explains)), []).append(one.finding)
+        if one in explains and one.rule.about != "verdict":  # the same once more, in other words
+            parts.setdefault(_last(one, explains), []).append(one.finding)
     for one in judged:
-        if id(one) not in explains:
-            also = tuple(parts.get(id(one), ()))
-            told_by = _last(tells[id(one)], explains).rule.slug if id(one) in tells else ""
+        if one not in explains:
+            also = tuple(parts.get(one, ()))
+            told_by = _last(tells[one], explains).rule.slug if one in tells else ""
             yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
 
 
@@ -110,8 +110,8 @@ def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
             yield one
 
 
-_Explanations = Mapping[int, Judged]
-"""Identity of a finding → a better one."""
+_Explanations = Mapping[Judged, Judged]
+"""A finding → a better one."""
 
 
 _FEW = 8
@@ -125,8 +125,8 @@ class _Findings:
 
     def __init__(self) -> None:
         self._all: list[Judged] = []
-        self._numbered: dict[tuple[str, int], list[tuple[int, Judged]]] = {}
-        """``id`` of a set, or of a source → the findings with it; made if there are many."""
+        self._numbered: dict[tuple[str, object], list[tuple[int, Judged]]] = {}
+        """A set, or a source → the findings with it; made if there are many."""
 
     def add(self, one: Judged) -> None:
         self._all.append(one)
@@ -138,10 +138,10 @@ class _Findings:
             return [other for other in self._all if other.source is one.source or home(other) is own]
         if not self._numbered:
             for number, other in enumerate(self._all):
-                for key in (("set", id(home(other))), ("source", id(other.source))):
+                for key in (("set", home(other)), ("source", other.source)):
                     self._numbered.setdefault(key, []).append((number, other))
-        found = dict(self._numbered.get(("set", id(own)), ()))
-        found.update(self._numbered.get(("source", id(one.source)), ()))
+        found = dict(self._numbered.get(("set", own), ()))
+        found.update(self._numbered.get(("source", one.source), ()))
         return [found[number] for number in sorted(found)]
 
 
@@ -157,16 +157,16 @@ def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) ->
         for ref in dict.fromkeys(one.hazard.together):
             if ref != one.finding.object:
                 counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
-    explains: dict[int, Judged] = {}
-    tells: dict[int, Judged] = {}
+    explains: dict[Judged, Judged] = {}
+    tells: dict[Judged, Judged] = {}
     slugs = _explaining(judged)
     for one in judged:
         found = [other for other in _better(one, slugs, about, counting, home) if _last(other, explains) is not one]
         best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
         if best is not None:
-            explains[id(one)] = best
+            explains[one] = best
         elif found:
-            tells[id(one)] = found[0]
+            tells[one] = found[0]
     return explains, tells
 
 
@@ -255,8 +255,8 @@ def _weighs_as_much(error: Judged, other: Judged) -> bool:
 
 def _last(one: Judged, explains: _Explanations) -> Judged:
     """Return the finding at the end of the explanations, which no other explains."""
-    while id(one) in explains:
-        one = explains[id(one)]
+    while one in explains:
+        one = explains[one]
     return one
 
 

@@ -191,12 +191,12 @@ class Project:
         found: list[Outlook] = []
         with work.stoppable(is_stopped):
             for target, session in self._each():
-                places = {id(workload.source): (workload, place) for workload, place in workloads_in(session, files)}
+                places = {workload.source: (workload, place) for workload, place in workloads_in(session, files)}
                 rows = matrix(session, [workload for workload, _ in places.values()])
                 data = session.files.judged()
                 for row in rows.rows if rows is not None else ():
                     assert rows is not None
-                    there = places.get(id(rows.workloads[row.number].source))
+                    there = places.get(rows.workloads[row.number].source)
                     if there is not None:
                         details = matrix_text(replace(rows, rows=(row,), skews=(), notes=(), errors=()), room=_WIDTH)
                         found.append(Outlook(there[1], data, row.cells, details, target))

@@ -13,7 +13,7 @@ from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.manifests.fast_reader import read_plain
 from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.split import texts_in
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
@@ -150,7 +150,7 @@ class FilledIn(Struct, frozen=True):
     """What must hold for the defaults that were filled in, as sentences."""
 
 
-class Document(PartlyCompared, frozen=True):
+class Document(Distinct, frozen=True):
     """An object of a manifest file.
 
     ``line`` is the first line of ``text``, the whole YAML document, in the file, from 1.

@@ -98,16 +98,16 @@ class _Walk:
     def __init__(self, folder: str, root: str) -> None:
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
-        self._visited: set[tuple[str, int]] = set()
+        self._visited: set[tuple[str, Shape]] = set()
         self._found: dict[str, _Kustomization | str] = {}
         self._held = 0
         self._root = root or _repository_of(folder)
 
     def run(self) -> None:
         for real, shape in self.waiting:  # the list grows during the loop
-            if (real, id(shape)) in self._visited:
+            if (real, shape) in self._visited:
                 continue
-            self._visited.add((real, id(shape)))
+            self._visited.add((real, shape))
             known = self.kustomization(real)
             if not isinstance(known, _Kustomization):
                 continue

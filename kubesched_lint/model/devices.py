@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 Scalar = str | int | bool
 Attribute = tuple[str, Scalar | tuple[Scalar, ...]]
@@ -157,7 +157,7 @@ class Device(Struct, frozen=True, dict=True):
         return found
 
 
-class ResourceSlice(PartlyCompared, frozen=True):
+class ResourceSlice(Distinct, frozen=True):
     name: str
     driver: str
     pool: str
@@ -188,7 +188,7 @@ class DeviceOffer(Struct, frozen=True):
         )
 
 
-class DeviceRequest(PartlyCompared, frozen=True):
+class DeviceRequest(Distinct, frozen=True):
     """One request of a claim, or one alternative of a request with ``alternatives``, which has no class of its own."""
 
     name: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.vertical import VerticalAutoscaler
 
 
-class Inventory(Struct, frozen=True, dict=True):
+class Inventory(Struct, frozen=True, eq=False, dict=True):
     """``workloads`` keep the order in which they were read; only snapshots fill ``nodes`` and ``pods``."""
 
     workloads: tuple[Workload, ...] = ()
@@ -179,7 +180,7 @@ def identity(item: Any) -> object:
     custom = item.custom if isinstance(item, Workload) else None
     name = getattr(item, "name", None) if custom is None else custom.resource.name
     if not name or name.endswith("-"):
-        return item if name is None else id(item)
+        return item if name is None else Itself(item)
     return (
         item.key if isinstance(item, Workload) else (getattr(item, "system", ""), getattr(item, "namespace", ""), name)
     )

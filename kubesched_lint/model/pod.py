@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 Resources = Mapping[str, int]
 
@@ -210,7 +210,7 @@ class ScoringStrategy(Struct, frozen=True):
     """For RequestedToCapacityRatio: points (utilization 0–100, score 0–10)."""
 
 
-class SchedulerProfile(PartlyCompared, frozen=True):
+class SchedulerProfile(Distinct, frozen=True):
     """One profile. The defaults are those of kube-scheduler."""
 
     uncompared: ClassVar[tuple[str, ...]] = ("source", "configuration")
@@ -266,7 +266,7 @@ class SchedulerProfile(PartlyCompared, frozen=True):
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-class Pod(PartlyCompared, frozen=True):
+class Pod(Distinct, frozen=True):
     """The scheduling part of a pod spec with its labels; identical pods share one Pod.
 
     Decoded from a template, it holds the manifest's fields with the API server's defaults; ``admission.Admission`` adds
@@ -340,7 +340,7 @@ class Unscheduled(Struct, frozen=True):
     """RFC 3339: when the pod became unschedulable. The scheduler may have written the message later."""
 
 
-class BoundPod(Struct, frozen=True):
+class BoundPod(Distinct, frozen=True):
     """One pod of a snapshot: its identity, and a Pod shared with all equal ones."""
 
     name: str

@@ -12,7 +12,7 @@ from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 
 class Namespace(PartlyCompared, frozen=True):
@@ -48,7 +48,7 @@ class ResourceMetric(PartlyCompared, frozen=True):
     path: Path = ()
 
 
-class Autoscaler(PartlyCompared, frozen=True):
+class Autoscaler(Distinct, frozen=True):
     """A HorizontalPodAutoscaler, or a ScaledObject of KEDA, which makes one."""
 
     namespace: str
@@ -91,7 +91,7 @@ def autoscaler_of(workload: Workload, autoscalers: Mapping[tuple[str, str, str],
     return replace(found, min_replicas=found.min_replicas * each, max_replicas=found.max_replicas * each)
 
 
-class DisruptionBudget(PartlyCompared, frozen=True):
+class DisruptionBudget(Distinct, frozen=True):
     """A PodDisruptionBudget. Bounds are as written: an int, or text such as ``50%``."""
 
     namespace: str
@@ -166,7 +166,7 @@ POD_GROUP_SYSTEMS = {
 """API group of a PodGroup → whose word it is."""
 
 
-class PodGroup(PartlyCompared, frozen=True):
+class PodGroup(Distinct, frozen=True):
     """A PodGroup: ``min_count`` pods start together or not at all; None: no gang."""
 
     uncompared: ClassVar[tuple[str, ...]] = ("topology_path", "path", "source")
@@ -224,7 +224,7 @@ class LimitItem(PartlyCompared, frozen=True):
     path: Path = ()
 
 
-class LimitRange(PartlyCompared, frozen=True):
+class LimitRange(Distinct, frozen=True):
     """Bounds of a namespace, and the defaults of its containers."""
 
     namespace: str
@@ -243,7 +243,7 @@ class QuotaScope(Struct, frozen=True):
     values: tuple[str, ...] = ()
 
 
-class ResourceQuota(PartlyCompared, frozen=True):
+class ResourceQuota(Distinct, frozen=True):
     namespace: str
     name: str
     hard: Mapping[str, int] = field(default_factory=dict)

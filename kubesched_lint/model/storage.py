@@ -13,7 +13,7 @@ from msgspec import field
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""
@@ -25,7 +25,7 @@ def is_local(name: str) -> bool:
     return re.search(_LOCAL, name) is not None
 
 
-class Claim(PartlyCompared, frozen=True):
+class Claim(Distinct, frozen=True):
     """A PersistentVolumeClaim. ``storage_class`` None is the cluster's default class, "" is no class."""
 
     namespace: str

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -75,7 +75,7 @@ class Custom(Struct, frozen=True):
         return ObjectRef(self.ref.kind, self.ref.namespace, self.ref.name.partition(":")[0])
 
 
-class Workload(PartlyCompared, frozen=True):
+class Workload(Distinct, frozen=True):
     """A Deployment, DaemonSet, StatefulSet, ReplicaSet, ReplicationController, Job, CronJob or bare Pod.
 
     ``replicas`` is the number after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its number follows

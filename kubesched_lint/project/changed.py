@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.identity import Itself
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
@@ -94,8 +95,10 @@ def only_changed(
         if any(changes.touches(path, first, last) for path, first, last in places)
     }
     new = set() if before is None else _new(before, report)
-    touched = {id(f) for f in report.findings if f.object in changed or f.object in rolled or _is_touched(f, changes)}
-    kept = tuple(f for f in report.findings if id(f) in touched or id(f) in new)
+    touched = {
+        Itself(f) for f in report.findings if f.object in changed or f.object in rolled or _is_touched(f, changes)
+    }
+    kept = tuple(f for f in report.findings if Itself(f) in touched or Itself(f) in new)
     hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
     since = "the last commit" if changes.base == HEAD else changes.base
     others = f"{hidden or 'no'} {plural(hidden, 'finding')} elsewhere"
@@ -106,9 +109,9 @@ def only_changed(
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
 
 
-def _new(before: Report, after: Report) -> set[int]:
-    """Return the ``id`` of each open finding that is new or more severe."""
-    return {id(one.after) for one in finding_changes(before, after).changes if one.is_more_severe}
+def _new(before: Report, after: Report) -> set[Itself[Finding | None]]:
+    """Return each open finding that is new or more severe."""
+    return {Itself(one.after) for one in finding_changes(before, after).changes if one.is_more_severe}
 
 
 def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:

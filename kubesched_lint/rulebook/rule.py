@@ -166,8 +166,8 @@ class Rule(Struct, frozen=True):
         if len(self.features) == 1:
             found = carriers[self.features[0]]
         elif self.features:
-            any_of_them = {id(workload) for feature in self.features for workload in carriers[feature]}
-            found = [workload for workload in workloads if id(workload) in any_of_them]
+            any_of_them = {workload for feature in self.features for workload in carriers[feature]}
+            found = [workload for workload in workloads if workload in any_of_them]
         return [workload for workload in found if workload.kind in self.kinds] if self.kinds else found
 
     @property

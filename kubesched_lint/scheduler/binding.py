@@ -44,11 +44,11 @@ def bind_each(pod: Pod, nodes: NodeSet, state: ClusterState) -> None:
         for position in positions(nodes):
             bind(pod, position, state)
         return
-    labelled: dict[int, tuple[Pod, dict[int, int]]] = {}
+    labelled: dict[Pod, dict[int, int]] = {}
     for position in positions(nodes):
         own = with_topology_labels(pod, state.index.nodes[position], state)
-        labelled.setdefault(id(own), (own, {}))[1][position] = 1
-    for own, counts in labelled.values():
+        labelled.setdefault(own, {})[position] = 1
+    for own, counts in labelled.items():
         state.place_many(own, counts)
 
 
@@ -85,11 +85,10 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
     added = tuple((key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels)
     if not added:
         return pod
-    known = state.labelled.get((id(pod), added))
+    known = state.labelled.get((pod, added))
     if known is None:
-        # Kept with the original, so that its id() is not reused.
-        known = state.labelled[id(pod), added] = (pod, replace(pod, labels={**pod.labels, **dict(added)}))
-    return known[1]
+        known = state.labelled[pod, added] = replace(pod, labels={**pod.labels, **dict(added)})
+    return known
 
 
 def _bind_claims(pod: Pod, position: int, state: ClusterState) -> None:

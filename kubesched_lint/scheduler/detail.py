@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
@@ -51,8 +52,8 @@ class Details:
         self._hard = [c for c in pod.spread if c.is_hard]
         self._spreads: list[_Spread] = []
         self._standing: dict[tuple[ClassSet, str, str], str] = {}
-        self._untolerated: dict[int, Taint | None] = {}
-        """By ``id`` of a node's taints, which nodes of one kind share."""
+        self._untolerated: ByIdentity[tuple[Taint, ...], Taint | None] = ByIdentity()
+        """By the taints, which nodes of one kind share."""
         self._writers: Mapping[str, Callable[[str, int], str]] = {
             TaintToleration.NAME: self._taint,
             NodeAffinity.NAME: self._labels,
@@ -69,9 +70,9 @@ class Details:
 
     def _taint(self, reason: str, position: int) -> str:
         taints = self._state.index.nodes[position].taints
-        if id(taints) not in self._untolerated:
-            self._untolerated[id(taints)] = first_untolerated(self._pod.tolerations, taints)
-        taint = self._untolerated[id(taints)]
+        if taints not in self._untolerated:
+            self._untolerated[taints] = first_untolerated(self._pod.tolerations, taints)
+        taint = self._untolerated[taints]
         return f"taint {taint}" if taint else ""
 
     def _resources(self, reason: str, position: int) -> str:

@@ -55,7 +55,7 @@ class GroupCycle:
     """The cycles of one group over a ``state`` that the caller changes between them.
 
     ``gates``: the enabled feature gates. ``members``: pods of the group that the scheduler knows as bound, also those
-    on nodes that do not exist. ``owners``: ``id`` of a pod → the selector of its controller. ``kinds``: position →
+    on nodes that do not exist. ``owners``: pod → the selector of its controller. ``kinds``: position →
     number; nodes of one number may be swapped while they hold equal pods. None: no nodes may.
     """
 
@@ -64,7 +64,7 @@ class GroupCycle:
         group: PodGroup,
         state: ClusterState,
         gates: Collection[str],
-        owners: Mapping[int, Selector | None],
+        owners: Mapping[Pod, Selector | None],
         kinds: Sequence[int] | None = None,
     ) -> None:
         self._kinds = kinds
@@ -161,7 +161,7 @@ class GroupCycle:
         number = self.number(pod)
         found = self._placers.get(number)
         if found is None:
-            found = self._placers[number] = Placer(pod, self._state, self._owners.get(id(pod)))
+            found = self._placers[number] = Placer(pod, self._state, self._owners.get(pod))
         return found
 
     def number(self, pod: Pod) -> int:

@@ -25,10 +25,10 @@ def reachable(volume: PersistentVolume, index: NodeIndex) -> NodeSet:
 
 def reach_of(shelf: Shelf, state: ClusterState) -> Reach:
     """Return the reach of a shelf's volumes on the nodes of a state, which keeps it."""
-    key = Reach, id(shelf)
+    key = Reach, shelf
     found: Reach | None = state.offers.get(key)
     if found is None:
-        found = state.offers[key] = Reach(shelf, state.index)  # keeps the shelf, so that its id() is not reused
+        found = state.offers[key] = Reach(shelf, state.index)
     return found
 
 

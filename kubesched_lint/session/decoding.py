@@ -22,31 +22,31 @@ class Decoder:
     def __init__(self, options: Options, version: str) -> None:
         self._options = options
         self._version = version
-        self._objects: dict[int, tuple[Document, int, _Object]] = {}
-        self._refused: dict[int, tuple[Document, Refusals]] = {}
+        self._objects: dict[Document, tuple[int, _Object]] = {}
+        self._refused: dict[Document, Refusals] = {}
 
     def manifests(self, entries: Iterable[Entry]) -> ManifestSet:
         """Return the set of the entries. Documents that it does not have are forgotten."""
         options = self._options
         made = manifest_set(entries, options.namespace, self._version, self._judge, options.kinds, self._decode)
-        there = {id(document) for document in made.documents}
+        there = set(made.documents)
         self._objects = {key: kept for key, kept in self._objects.items() if key in there}
         self._refused = {key: kept for key, kept in self._refused.items() if key in there}
         return made
 
     def _decode(self, document: Document, namespace: str, order: int) -> _Object:
-        kept = self._objects.get(id(document))
+        kept = self._objects.get(document)
         if kept is None:
             found = decoded(document, namespace, order)
         else:
-            _, before, found = kept
+            before, found = kept
             if before != order and found[0] == "workloads":  # only a workload knows its place in the set
                 found = found[0], replace(found[1], order=order)
-        self._objects[id(document)] = (document, order, found)
+        self._objects[document] = (order, found)
         return found
 
     def _judge(self, document: Document, version: str) -> Refusals:
-        kept = self._refused.get(id(document))
-        found = refused_of(document, version) if kept is None else kept[1]
-        self._refused[id(document)] = (document, found)
+        kept = self._refused.get(document)
+        found = refused_of(document, version) if kept is None else kept
+        self._refused[document] = found
         return found

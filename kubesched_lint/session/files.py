@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
 from kubesched_lint.manifests.loader import Entry, documents_of
@@ -41,7 +42,7 @@ class SessionFiles:
         self._kinds = kinds
         self._may_hold = may_hold
         self._found: tuple[Found, ...] = ()
-        self._rendered: dict[int, tuple[Entry, ...]] = {}
+        self._rendered: ByIdentity[InputFile, tuple[Entry, ...]] = ByIdentity()
         self._readings: dict[str, Reading] = {}
         self._buffers: dict[str, bytes] = {}
         self._too_large: set[str] = set()
@@ -56,11 +57,11 @@ class SessionFiles:
         if found == self._found:
             return False
         self._found = found
-        self._rendered = {
-            id(item): tuple(documents_of(item, self._kinds.is_read))
+        self._rendered = ByIdentity(
+            (item, tuple(documents_of(item, self._kinds.is_read)))
             for item in self._found
             if isinstance(item, InputFile) and item.rendering is not None
-        }
+        )
         self._real = {f.path: os.path.realpath(f.path) for f in self._found if isinstance(f, InputFile)}
         self._known = set(self._real.values())
         there = {*self._known, *self._buffers}
@@ -96,7 +97,7 @@ class SessionFiles:
             if not isinstance(item, InputFile):
                 yield item
             elif item.rendering is not None:
-                yield from self._rendered[id(item)]
+                yield from self._rendered[item]
             else:
                 yield from self._reading(item).entries
         for item in self._new():

@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.table import Table
 from kubesched_lint.verdicts.what_if_cells import UNTRIED
 from kubesched_lint.world.refused import accepted
@@ -69,11 +70,11 @@ class _Ends:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
         work.spend(_STEPS_EACH * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
-        self._numbers: Mapping[int, int] = {id(w): i for i, w in enumerate(simulated(world))}
+        self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(world))}
         self._known: dict[tuple[str, int], BadEnd | None] = {}
 
     def of(self, it: Member, event: str) -> BadEnd | None:
-        number = self._numbers.get(id(it.workload))
+        number = self._numbers.get(it.workload)
         if number is None:
             return None
         key = event, number
@@ -83,7 +84,7 @@ class _Ends:
 
     def is_stuck_at(self, it: Member, sizes: Iterable[int]) -> bool:
         """Whether counting proves that no rollout of a workload ends at any of these numbers of pods."""
-        number = self._numbers.get(id(it.workload))
+        number = self._numbers.get(it.workload)
         place = None if number is None else self._table.matrix.place(number)
         setting = self._table.matrix.setting
         return place is not None and all(rollout_at(setting, place, size).always_stuck for size in sizes)

@@ -64,12 +64,12 @@ class _Facts:
         self.may_evict = len(priorities) > 1 or any(
             (pod.priority or 0) < least for pod in lowest for least in priorities
         )
-        self._answers = {id(answer.gang): answer for answer in answers(world)}
+        self._answers = {answer.gang: answer for answer in answers(world)}
         self._waiting = live_groups(world)
 
     def fits(self, gang: Gang) -> bool:
         """Whether all pods of a gang that is the whole set are bound in every order."""
-        answer = self._answers[id(gang)]
+        answer = self._answers[gang]
         members = {it.workload.ref for it in gang.members}
         is_whole = answer.verdict == CERTAIN and gang.needed == gang.pods
         return is_whole and all(workload.ref in members for workload in self.setting.workloads)

@@ -131,7 +131,6 @@ def _placements(matrix: Matrix, world: World) -> Placements:
     }
     if len(followed) < len(setting.workloads):  # pods with affinity may wait for pods that these runs do not create
         followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
-    numbers = {id(w): i for i, w in followed.items()}
     members = list(followed.values())
     if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS:
         return ()
@@ -143,7 +142,7 @@ def _placements(matrix: Matrix, world: World) -> Placements:
         except work.OutOfWorkError:
             return found
         if left is not None:
-            found.append({number: left[key] for key, number in numbers.items()})
+            found.append({number: left[w] for number, w in followed.items()})
     return found
 
 

@@ -64,7 +64,7 @@ class Weighing:
         assert self._world.cluster is not None
         if self._world.cluster_has("Pod"):
             return False
-        return id(self._written[self._setting.workloads[number].ref]) in blocked_affinities(self._world)
+        return self._written[self._setting.workloads[number].ref] in blocked_affinities(self._world)
 
     @cached_property
     def _written(self) -> Mapping[ObjectRef, Workload]:

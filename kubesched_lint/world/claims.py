@@ -143,14 +143,14 @@ def fate(world: World, claim: Claim) -> Fate:
     neither is possible, the claim stays unbound and its pods Pending.
     """
     known = _fates(world)
-    if id(claim) not in known:
-        known[id(claim)] = claim, _fate(world, claim)
-    return known[id(claim)][1]
+    if claim not in known:
+        known[claim] = _fate(world, claim)
+    return known[claim]
 
 
 @once_per_world
-def _fates(world: World) -> dict[int, tuple[Claim, Fate]]:
-    """``id(claim)`` → the claim, kept so that its id is not reused, and its fate."""
+def _fates(world: World) -> dict[Claim, Fate]:
+    """The fates of claims that somebody has asked for."""
     return {}
 
 

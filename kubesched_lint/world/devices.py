@@ -218,7 +218,7 @@ def may_wait_for_devices(pod: Pod, devices: Devices) -> bool:
 
 
 def _requests_of_all(pods: Sequence[Pod], devices: Devices) -> Sequence[DeviceRequest]:
-    return list({id(request): request for pod in pods for request in requests_of(pod, devices)}.values())
+    return list(dict.fromkeys(request for pod in pods for request in requests_of(pod, devices)))
 
 
 def _may_get(request: DeviceRequest, driver: str, device: Device, devices: Devices) -> bool:

@@ -65,7 +65,7 @@ def following(world: World) -> Following:
     live = world.cluster.inventory.pods if world.cluster is not None else ()
     running = [bound for bound in live if devices.may_serve(bound.pod)]
     tried = (pod for pod in asking_pods(world) if not _waits(pod, devices))
-    pods = list({id(pod): pod for pod in (*tried, *(bound.pod for bound in running))}.values())
+    pods = list(dict.fromkeys((*tried, *(bound.pod for bound in running))))
     why_not = next(_unclear(pods, running, devices, world), "")
     if why_not:
         return Following("", why_not)

@@ -31,7 +31,7 @@ _COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
 _VOLCANO_GROUP = "scheduling.k8s.io/group-name"
 
 
-class Gang(Struct, frozen=True):
+class Gang(Struct, frozen=True, eq=False):
     """The workloads of the manifests whose pods are in one group."""
 
     group: PodGroup
@@ -83,9 +83,9 @@ def gangs_of(world: World) -> tuple[Gang, ...]:
 
 def loose_groups(world: World) -> Iterator[Gang]:
     """Yield the PodGroups of the manifests whose pods start one by one: basic ones, and gangs without their gates."""
-    ours = {id(group) for group in world.manifests.pod_groups}
+    ours = set(world.manifests.pod_groups)
     for gang in _groups(world):
-        if not gang.is_foreign and id(gang.group) in ours and not _counts(gang.group, world):
+        if not gang.is_foreign and gang.group in ours and not _counts(gang.group, world):
             yield gang
 
 

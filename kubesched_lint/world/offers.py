@@ -12,8 +12,10 @@ from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, overlaid, templates
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.daemonset import hosts
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
 from kubesched_lint.model.pod import Pod, Resources
+from kubesched_lint.partly_compared import same_values
 
 MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
@@ -22,7 +24,7 @@ _MOST_TEMPLATES = 40_000
 _REMEMBERED = 4
 
 
-class Offer(Struct, frozen=True):
+class Offer(Struct, frozen=True, eq=False):
     """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
 
     template: NodeTemplate
@@ -74,10 +76,10 @@ def made_by(
 
     ``zones`` are those of today's nodes.
     """
-    written = tuple((pool.path, id(pool.source)) for pool in pools)  # equal pools of two files are not the same
+    written = tuple((pool.path, pool.source) for pool in pools)  # equal pools of two files are not the same
     asked = (pools, written, demand, tuple(demand.asked), zones, daemons, device_resources, overlays)
     for at, (before, made) in enumerate(_recent):
-        if before == asked:
+        if same_values(before, asked):
             _recent.append(_recent.pop(at))
             return made
     offers: list[Offer] = []
@@ -110,7 +112,7 @@ def offers_of(
         going = [(pod, is_certain, hosts(pod, index)) for pod, is_certain in daemons]
     known: dict[tuple[object, ...], tuple[tuple[Pod, ...], Resources | None]] = {}
     for position, kind in enumerate(kinds):
-        key = (id(kind.shape), *(nodes >> position & 1 for _, _, nodes in going))  # the same in each zone
+        key = (Itself(kind.shape), *(nodes >> position & 1 for _, _, nodes in going))  # the same in each zone
         found = known.get(key)
         if found is None:
             here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
@@ -161,7 +163,7 @@ def asked_keys(demand: LabelDemand) -> tuple[str, ...]:
 
 def looks(offer: Offer, keys: Iterable[str]) -> object:
     """Return what pods can tell about a kind of node, besides its room."""
-    return offer.template.taints, id(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
+    return offer.template.taints, Itself(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:

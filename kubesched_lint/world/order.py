@@ -42,12 +42,12 @@ class CreationOrder:
 
     def rank(self, workload: Workload) -> int:
         """Return its position; if only another definition of it is in the set, that one's."""
-        found = self._ranks.get(id(workload))
+        found = self._ranks.get(workload)
         return self._ranks_by_ref[workload.ref] if found is None else found
 
     @cached_property
-    def _ranks(self) -> Mapping[int, int]:
-        return {id(w): rank for rank, w in enumerate(self.workloads)}
+    def _ranks(self) -> Mapping[Workload, int]:
+        return {w: rank for rank, w in enumerate(self.workloads)}
 
     @cached_property
     def _ranks_by_ref(self) -> Mapping[ObjectRef, int]:

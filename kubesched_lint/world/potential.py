@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -208,8 +209,8 @@ def _worth_planning(groups: Sequence[Alike], asked: Asked) -> Iterator[Offer]:
     step = -(-sum(len(group.offers) for group in used) // MOST_OFFERS)
     for group in used:
         yield from group.largest
-        largest = set(map(id, group.largest))
-        yield from (offer for offer in group.offers[::step] if id(offer) not in largest)
+        largest = set(group.largest)
+        yield from (offer for offer in group.offers[::step] if offer not in largest)
 
 
 def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Iterator[int]:
@@ -223,8 +224,8 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
         group = alike.setdefault(looks(offer, keys), [])
         if not any(outdoes(other, offer) for other in group):
             group.append(offer)
-    kept = {id(offer) for group in alike.values() for offer in group}
-    largest = of(position for position, offer in enumerate(offers) if id(offer) in kept)
+    kept = set(chain.from_iterable(alike.values()))
+    largest = of(position for position, offer in enumerate(offers) if offer in kept)
     index = NodeIndex([offer.node(1) for offer in offers], asked.device_resources)
     kinds: dict[object, list[tuple[Pod, int, NodeSet]]] = {}
     for pod, most in asked.pods:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Location, Path
+from kubesched_lint.findings import Location, Path, Source
 from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
@@ -88,11 +88,11 @@ class Judgement(Struct, frozen=True):
 def refusals_of(world: World, document: Document) -> Refusals:
     """Return why the API server of this version would refuse a document."""
     if world.refused is not None:
-        return world.refused.get(id(document), ())
-    if id(document) not in world.answered:
+        return world.refused.get(document, ())
+    if document not in world.answered:
         found = tuple(refusals(document.value, world.premises.kubernetes_version))
-        world.answered[id(document)] = document, found
-    return world.answered[id(document)][1]
+        world.answered[document] = found
+    return world.answered[document]
 
 
 def judged(document: Document, world: World) -> Judgement:
@@ -125,8 +125,8 @@ def judged(document: Document, world: World) -> Judgement:
 
 # --- objects ----------------------------------------------------------------------------------------------------------
 
-RefusedObjects = Mapping[int, tuple[Refusal, ...]]
-"""``id`` of a source → its refusals."""
+RefusedObjects = Mapping[Source | None, tuple[Refusal, ...]]
+"""A source → its refusals."""
 
 
 @once_per_world
@@ -134,11 +134,11 @@ def refused_objects(world: World) -> RefusedObjects:
     """Return the manifests that the API server certainly refuses."""
     if world.refused is not None and not world.refused:
         return {}
-    found = {}
+    found: dict[Source | None, tuple[Refusal, ...]] = {}
     for source in _sources(world.manifests):
         certain = tuple(refusal for refusal in judged(source, world).told if refusal.is_certain)
         if certain:
-            found[id(source)] = certain
+            found[source] = certain
     return found
 
 
@@ -151,12 +151,12 @@ def accepted(world: World) -> World:
 
 def without(manifests: Inventory, refused: RefusedObjects) -> Inventory:
     lists: dict[str, Any] = {
-        name: tuple(one for one in items if id(_source(one)) not in refused) for name, items in manifests.lists()
+        name: tuple(one for one in items if _source(one) not in refused) for name, items in manifests.lists()
     }
     return replace(manifests, **lists)
 
 
-def what_is_refused(world: World, told: Collection[int] = ()) -> tuple[str, ...]:
+def what_is_refused(world: World, told: Collection[Source | None] = ()) -> tuple[str, ...]:
     """Return one line for each refused object; without the server's words for those whose sources are in ``told``."""
     return tuple(
         f"the API server refuses {object_of(found[0].document)}: all else is judged as if it were not applied"
@@ -182,8 +182,8 @@ def object_of(document: Document) -> str:
 
 
 def _sources(manifests: Inventory) -> Iterable[Document]:
-    found = {id(source): source for _, items in manifests.lists() for one in items if (source := _source(one))}
-    return [source for source in found.values() if isinstance(source, Document)]
+    found = dict.fromkeys(_source(one) for _, items in manifests.lists() for one in items)
+    return [source for source in found if isinstance(source, Document)]
 
 
 def _source(one: Any) -> Any:

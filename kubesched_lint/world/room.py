@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Taint
@@ -81,7 +82,7 @@ def _domains(world: World, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, 
 
 
 @once_per_world
-def _copies(world: World) -> dict[tuple[object, int, NodeSet], tuple[int, int]]:
+def _copies(world: World) -> dict[tuple[object, ClusterState, NodeSet], tuple[int, int]]:
     """Return a cache: kind of pod, state and nodes → how many copies were asked for, and how many fit."""
     return {}
 
@@ -93,8 +94,8 @@ def kind_of_copies(it: Member) -> tuple[object, ...]:
     """
     pod = it.pod
     if pod.host_ports or pod.required_anti_affinity:
-        return (id(it.workload),)
-    return (id(pod.profile), *pod.requests.items())
+        return (it.workload,)
+    return (pod.profile, *pod.requests.items())
 
 
 def most_copies(
@@ -107,7 +108,7 @@ def most_copies(
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
     pod = it.pod
-    key = (kind_of_copies(it), id(state), nodes)
+    key = (kind_of_copies(it), state, nodes)
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class RunningPods:
     def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
         self._world = world
         self.pods = pods
-        self.quota_uses: dict[tuple[int, str], int] = {}
-        """What ``analysis.quota_demand`` keeps: ``id`` of a quota and an entry → how much of it these pods use."""
+        self.quota_uses: dict[tuple[ResourceQuota, str], int] = {}
+        """What ``analysis.quota_demand`` keeps: a quota and an entry → how much of it these pods use."""
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
@@ -81,11 +82,11 @@ class RunningPods:
 
         Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
         """
-        counts = Counter(id(bound.pod) for bound in self.pods if not bound.terminating)
+        counts = Counter(bound.pod for bound in self.pods if not bound.terminating)
         found: dict[str, list[tuple[Pod, int]]] = {}
-        for pod in {id(bound.pod): bound.pod for bound in self.pods}.values():
-            if counts[id(pod)]:
-                found.setdefault(pod.namespace, []).append((pod, counts[id(pod)]))
+        for pod in dict.fromkeys(bound.pod for bound in self.pods):
+            if counts[pod]:
+                found.setdefault(pod.namespace, []).append((pod, counts[pod]))
         return found
 
     @cached_property
@@ -100,7 +101,7 @@ class RunningPods:
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that wait for a node, one for each template."""
-        return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())
+        return tuple(dict.fromkeys(bound.pod for bound in self.pods if not bound.node))
 
     @cached_property
     def _terms(self) -> Posted[tuple[int, int]]:
@@ -210,8 +211,8 @@ def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -
 @once_per_world
 def _bound_pods(world: World) -> tuple[Sequence[BoundPod], LabelIndex]:
     """Return the bound pods of the snapshot, one for each template, and the index of their labels."""
-    first: dict[int, BoundPod] = {}
+    first: dict[Pod, BoundPod] = {}
     for bound in () if world.cluster is None else world.cluster.inventory.pods:
         if bound.node:
-            first.setdefault(id(bound.pod), bound)
+            first.setdefault(bound.pod, bound)
     return tuple(first.values()), LabelIndex.of([bound.pod.labels for bound in first.values()])

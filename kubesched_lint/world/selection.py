@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kubesched_lint import work
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.pod_labels import is_set_later, name_from_label
@@ -25,6 +26,8 @@ _MANY = 16
 """So many candidates are worth an index of their namespaces."""
 _FEW_KEYS = 8
 """Labels that are indexed one by one: terms ask for few of those that pods have, and an index takes memory."""
+_Numbered = Mapping[str, tuple[list[int], list[Workload]]]
+"""Namespace → workloads, with their numbers."""
 
 
 class Selection:
@@ -37,8 +40,8 @@ class Selection:
         self._pod_of = pod_of
         self._namespaces = namespaces
         self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
-        self._by_namespace: dict[int, Mapping[str, tuple[list[int], list[Workload]]]] = {}
-        """``id`` of a list of candidates → those of each namespace, with their numbers in the list."""
+        self._by_namespace: ByIdentity[Sequence[Workload], _Numbered] = ByIdentity()
+        """A list of candidates → those of each namespace, with their numbers in the list."""
 
     def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
         """Return value → workloads, for one of the labels of pods."""
@@ -93,14 +96,14 @@ class Selection:
         found = self._candidates(term)
         if len(found) < _MANY or term.namespace_selector is not None:
             return found
-        spaces = self._by_namespace.get(id(found))
+        spaces = self._by_namespace.get(found)
         if spaces is None:
             groups: dict[str, tuple[list[int], list[Workload]]] = {}
             for number, workload in enumerate(found):
                 numbers, workloads = groups.setdefault(workload.pod.namespace, ([], []))
                 numbers.append(number)
                 workloads.append(workload)
-            spaces = self._by_namespace[id(found)] = groups
+            spaces = self._by_namespace[found] = groups
         named = [spaces.get(name, ([], [])) for name in dict.fromkeys(term.namespaces or (holder,))]
         if len(named) == 1:
             return named[0][1]

@@ -94,8 +94,8 @@ def _staying(world: World) -> Staying:
 
 
 @once_per_world
-def _found(world: World) -> dict[int, RunningPods]:
-    """Return ``id`` of a workload → the pods that stay against it."""
+def _found(world: World) -> dict[Workload, RunningPods]:
+    """Return a workload → the pods that stay against it."""
     return {}
 
 
@@ -108,9 +108,9 @@ def staying(it: Member) -> RunningPods:
     if not everyone.alike:
         return everyone
     found = _found(it.world)
-    if id(it.workload) not in found:
-        found[id(it.workload)] = _staying(it.world).against((it.workload,))
-    return found[id(it.workload)]
+    if it.workload not in found:
+        found[it.workload] = _staying(it.world).against((it.workload,))
+    return found[it.workload]
 
 
 def staying_beside_set(world: World) -> RunningPods:

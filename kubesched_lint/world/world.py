@@ -18,6 +18,7 @@ from kubesched_lint.cluster.nodeset import first, of
 from kubesched_lint.cluster.revisions import starting_replicas, template_changed
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.controllers.daemonset import made_for
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
@@ -72,15 +73,15 @@ class World:
         self.cluster = cluster
         self.premises = (premises or Premises()).settled(cluster)
         self.manifests = self.premises.with_served_budgets(manifests)
-        self._members: dict[int, Member] = {}
+        self._members: dict[Workload, Member] = {}
         self.answers: dict[object, object] = {}
         """What ``once_per_world`` has computed."""
         self.reaches: dict[Reach, Reach] = {}
         """What ``Member.reach`` has computed: thousands of workloads reach the same nodes, and share one answer."""
-        self.refused: Mapping[int, Refusals] | None = None
-        """``id`` of a document → the API server's refusals, if all documents have been judged already."""
-        self.answered: dict[int, tuple[object, Refusals]] = {}
-        """``id`` of a document → the document, and the API server's refusals."""
+        self.refused: Mapping[Document, Refusals] | None = None
+        """Document → the API server's refusals, if all documents have been judged already."""
+        self.answered: dict[Document, Refusals] = {}
+        """Document → the API server's refusals, if somebody has asked for them."""
 
     # -- other worlds ------------------------------------------------------------------------------------------------
 
@@ -154,15 +155,15 @@ class World:
 
     def member(self, workload: Workload) -> Member:
         """Return a workload in this world: of the manifests, of the cluster, or a variation of one."""
-        found = self._members.get(id(workload))
+        found = self._members.get(workload)
         if found is None:
-            found = self._members[id(workload)] = Member(workload, self)
+            found = self._members[workload] = Member(workload, self)
         return found
 
     @cached_property
     def varying_labels(self) -> frozenset[str]:
         """Labels that differ between pods of one workload, and that a selector of a manifest or a running pod uses."""
-        running = () if self.cluster is None else {id(b.pod): b.pod for b in self.cluster.inventory.pods}.values()
+        running = () if self.cluster is None else dict.fromkeys(b.pod for b in self.cluster.inventory.pods)
         # The selectors of a stored pod hold the revision label from matchLabelKeys: no user wrote it.
         stored = read_labels(running) - REVISION_LABELS if running else frozenset()
         return read_by(self.manifests.workloads) | stored
@@ -204,9 +205,9 @@ class World:
         """Running pods that no workload of the manifests owns."""
         if self.cluster is None or not self.cluster.inventory.pods:
             return ()
-        ours = {id(p) for w in self.manifests.workloads for p in self.member(w).running_pods}
+        ours = {p for w in self.manifests.workloads for p in self.member(w).running_pods}
         pods = self.cluster.inventory.pods
-        return tuple(p for p in pods if id(p) not in ours) if ours else pods
+        return tuple(p for p in pods if p not in ours) if ours else pods
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 

@@ -26,4 +26,4 @@ def test_pods_of_a_workload_that_is_refused_now_keep_their_room():
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     world = World(found.inventory, cluster)
     (web,) = world.as_created
-    assert [trial[id(web)][0] for trial in trials_of(world)] == [1, 1, 1]
+    assert [trial[web][0] for trial in trials_of(world)] == [1, 1, 1]

@@ -69,7 +69,7 @@ def test_a_node_is_tried_again_after_its_pods_have_changed() -> None:
         for name, (priority, cpu) in pods.items()
     ]
     world = _world(objects, sketch(1, "a", "2"))
-    left = [{w.name for w in world.as_created if id(w) in one} for one in trials_of(world)]
+    left = [{w.name for w in world.as_created if w in one} for one in trials_of(world)]
     assert left == [{"small", "large"}] * 3
 
 
@@ -78,7 +78,7 @@ def _ends(worlds: list[World]) -> list[Tried]:
 
 
 def _comings(world: World) -> list[Coming]:
-    return [Coming(1), Coming(2, first=(frozenset(map(id, world.as_created[::2])),)), Coming(3, mixed=True)]
+    return [Coming(1), Coming(2, first=(frozenset(world.as_created[::2]),)), Coming(3, mixed=True)]
 
 
 def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pytest.MonkeyPatch) -> None:

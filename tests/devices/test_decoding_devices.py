@@ -8,6 +8,7 @@ import pytest
 
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, is_read
+from kubesched_lint.partly_compared import same_values
 
 EXACT = {"deviceClassName": "gpu", "count": 2, "selectors": [{"cel": {"expression": "true"}}]}
 DEVICE = {"attributes": {"model": {"string": "a"}}, "capacity": {"mem": {"value": "40Gi"}}}
@@ -23,17 +24,18 @@ def test_all_versions_of_a_claim_say_the_same() -> None:
     new = {"devices": {"requests": [{"name": "r", "exactly": EXACT}]}}
     old = {"devices": {"requests": [{"name": "r", **EXACT}]}}
     claim = decoded("ResourceClaim", new)
-    assert claim == decoded("ResourceClaim", new, "v1beta2") == decoded("ResourceClaim", old, "v1beta1")
+    assert same_values(claim, decoded("ResourceClaim", new, "v1beta2"))
+    assert same_values(claim, decoded("ResourceClaim", old, "v1beta1"))
     assert (claim.requests[0].count, claim.requests[0].selectors) == (2, ("true",))
     template = decoded("ResourceClaimTemplate", {"spec": new})
-    assert template == decoded("ResourceClaimTemplate", {"spec": old}, "v1beta1")
-    assert template.requests == claim.requests
+    assert same_values(template, decoded("ResourceClaimTemplate", {"spec": old}, "v1beta1"))
+    assert same_values(template.requests, claim.requests)
 
 
 def test_all_versions_of_a_slice_say_the_same() -> None:
     rest = {"driver": "d", "pool": {"name": "p", "generation": 3, "resourceSliceCount": 1}, "nodeName": "n"}
     new = decoded("ResourceSlice", {**rest, "devices": [{"name": "a", **DEVICE}]})
-    assert new == decoded("ResourceSlice", {**rest, "devices": [{"name": "a", "basic": DEVICE}]}, "v1beta1")
+    assert same_values(new, decoded("ResourceSlice", {**rest, "devices": [{"name": "a", "basic": DEVICE}]}, "v1beta1"))
     assert new.devices[0].capacity["mem"].value == 40 << 30
     assert (new.generation, new.access.node_name) == (3, "n")
 

@@ -114,7 +114,7 @@ def test_runs_that_try_to_beat_a_proof_count_devices() -> None:
     world = world_of(cluster_of(*NODES, devices_on("n0", 2)), template(), using(3))
     (workload,) = world.manifests.workloads
     assert is_modelled(world.member(workload))
-    assert pods_left(world, [workload], Drawing(0).any_fit) == {id(workload): 1}
+    assert pods_left(world, [workload], Drawing(0).any_fit) == {workload: 1}
     unknown = world_of(cluster_of(node("n0"), kinds=("Node", "Pod")), template(), using(3))
     assert not is_modelled(unknown.member(unknown.manifests.workloads[0]))
 

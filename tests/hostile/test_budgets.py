@@ -320,12 +320,12 @@ def test_tolerations_are_held_against_all_nodes_at_once_as_against_each(seed: in
 def test_blocked_workloads_are_found_at_once_however_long_the_chain() -> None:
     """The last of a chain is answered, so all are: a round for each would take as many rounds as there are links."""
     chain = list(set_of(SHAPES["chain"].make(400)).inventory.workloads)
-    after = {id(one): (other,) for one, other in pairwise(chain)}
+    after = {one: (other,) for one, other in pairwise(chain)}
     asked = []
 
     def targets(workload: Workload) -> tuple[Workload, ...]:
         asked.append(workload)
-        return after[id(workload)]
+        return after[workload]
 
     assert blocked_workloads(chain[:-1], targets, lambda workload: False) == {}
     assert len(asked) == len(chain) - 1
@@ -333,20 +333,20 @@ def test_blocked_workloads_are_found_at_once_however_long_the_chain() -> None:
 
 def test_two_circles_and_those_who_wait_for_them_are_told_apart() -> None:
     a, b, c, d, e, f = set_of(SHAPES["ring"].make(6)).inventory.workloads
-    edges = {id(a): (b,), id(b): (a, c), id(c): (d,), id(d): (c,), id(e): (a,), id(f): ()}
-    found = blocked_workloads([a, b, c, d, e, f], lambda workload: edges[id(workload)], lambda workload: False)
-    assert [found[id(w)].cause for w in (a, b, c, d, e, f)] == ["cycle", "cycle", "cycle", "cycle", "waits", "nothing"]
+    edges = {a: (b,), b: (a, c), c: (d,), d: (c,), e: (a,), f: ()}
+    found = blocked_workloads([a, b, c, d, e, f], lambda workload: edges[workload], lambda workload: False)
+    assert [found[w].cause for w in (a, b, c, d, e, f)] == ["cycle", "cycle", "cycle", "cycle", "waits", "nothing"]
     assert Circles(found).through(b) == (b, a)
 
 
 def test_a_long_circle_is_searched_once_and_told_of_each_member() -> None:
     ring = list(set_of(SHAPES["ring"].make(300)).inventory.workloads)
-    after = {id(one): (ring[(i + 1) % 300],) for i, one in enumerate(ring)}
-    circles = Circles(blocked_workloads(ring, lambda workload: after[id(workload)], lambda workload: False))
+    after = {one: (ring[(i + 1) % 300],) for i, one in enumerate(ring)}
+    circles = Circles(blocked_workloads(ring, lambda workload: after[workload], lambda workload: False))
     with work.within(MUCH) as meter:
         ways = [circles.through(workload) for workload in ring]
     assert meter.spent < 20 * 300
-    assert all(way[0] is workload and len(set(map(id, way))) == 300 for way, workload in zip(ways, ring, strict=True))
+    assert all(way[0] is workload and len(set(way)) == 300 for way, workload in zip(ways, ring, strict=True))
 
 
 def test_a_finding_with_very_many_places_says_how_many_it_leaves_out() -> None:

@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import Value, other, report_of, sketch, workload
 
@@ -63,16 +64,16 @@ def set_of(*manifests: Value) -> Setting:
 def one_quota_at_a_time(setting: Setting, order: list[int]) -> dict[int, int]:
     """What the API server does: each quota counts each pod."""
     found: dict[int, int] = {}
-    used: dict[tuple[int, str], int] = {}
+    used: dict[tuple[ResourceQuota, str], int] = {}
     for number in order:
         found[number] = 0
         entries = [(q, e) for q in setting.quotas[number] for e in quotas._entries(setting, number, q)]
         while found[number] < setting.wanted(number) and all(
-            e.used + used.get((id(q), e.resource), 0) + e.each <= q.hard[e.resource] for q, e in entries
+            e.used + used.get((q, e.resource), 0) + e.each <= q.hard[e.resource] for q, e in entries
         ):
             found[number] += 1
             for q, e in entries:
-                used[id(q), e.resource] = used.get((id(q), e.resource), 0) + e.each
+                used[q, e.resource] = used.get((q, e.resource), 0) + e.each
     return found
 
 

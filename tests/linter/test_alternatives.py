@@ -164,8 +164,8 @@ def test_each_workload_is_judged_somewhere() -> None:
     files = {f"s/f{n}/all.yaml": deployment("web") + deployment(f"own{n}") for n in range(7)}
     files |= {f"t/g{n}/all.yaml": deployment("db") for n in range(2)} | {"other.yaml": deployment("other")}
     found = variants(files)
-    judged = {id(w) for variant in found.all for w in variant.judged}
-    assert judged == set(map(id, found.alternatives.manifests.workloads))
+    judged = {w for variant in found.all for w in variant.judged}
+    assert judged == set(found.alternatives.manifests.workloads)
     assert len(found.all) == 7
 
 

@@ -250,8 +250,8 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show
     made = created_counts(believed)
     for workload in workloads:
-        count = made[id(workload)]
-        for left in (trial[id(workload)][0] for trial in trials_of(believed) if id(workload) in trial):
+        count = made[workload]
+        for left in (trial[workload][0] for trial in trials_of(believed) if workload in trial):
             ends = truth.of[str(workload)]
             if not any(end.bound == count - left for end in ends.ends):
                 true = f"reference: {ends.least}–{ends.most} of {ends.wanted}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, defstruct, field
 
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model import pod_fields
 
 Labels = dict[str, str] | None
@@ -91,18 +92,18 @@ _LEAVES: Mapping[str, Any] = {
     pod_fields.LABELS: dict[str, str],
     pod_fields.AMOUNTS: dict[str, str | int | float],
 }
-_made: dict[int, type[Struct]] = {}
+_made: ByIdentity[pod_fields.Fields, type[Struct]] = ByIdentity()
 
 
 def _part(name: str, fields: pod_fields.Fields) -> type[Struct]:
     """Return the type that keeps these fields; one type for all places with the same fields."""
-    if id(fields) not in _made:
+    if fields not in _made:
         kept = [
             (_NO_WORD.sub("_", key), _type(key, shape) | None, field(default=None, name=key))
             for key, shape in fields.items()
         ]
-        _made[id(fields)] = defstruct(name, kept, bases=(Part,), module=__name__, omit_defaults=True, gc=False)
-    return _made[id(fields)]
+        _made[fields] = defstruct(name, kept, bases=(Part,), module=__name__, omit_defaults=True, gc=False)
+    return _made[fields]
 
 
 def _type(name: str, shape: pod_fields.Shape) -> Any:

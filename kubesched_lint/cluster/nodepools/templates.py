@@ -17,6 +17,7 @@ from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
 from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import (
     AUTOPILOT,
@@ -163,9 +164,9 @@ def _worth_making(made: list[Shape], demand: LabelDemand, most: int) -> list[Sha
         kept = alike.setdefault(tuple(shape.labels.get(key) for key in demand.asked), [])
         if not any(_outdoes(other, shape) for other in kept):
             kept.append(shape)
-    largest = {id(shape) for group in alike.values() for shape in group}
+    largest = {Itself(shape) for group in alike.values() for shape in group}
     step = -(-len(made) // max(1, most - len(largest)))
-    return [shape for number, shape in enumerate(made) if id(shape) in largest or number % step == 0]
+    return [shape for number, shape in enumerate(made) if Itself(shape) in largest or number % step == 0]
 
 
 def _bulk(shape: Shape) -> tuple[bool, int, int]:

@@ -34,7 +34,7 @@ SECTIONS = {
 FACT, PROOF, WITNESS = "fact", "proof", "witness"
 
 
-class Found(Struct, frozen=True):
+class Found(Struct, frozen=True, eq=False):
     """One thing that is wrong, about one object."""
 
     section: str
@@ -94,7 +94,7 @@ def one_per_cause(found: Iterable[Found]) -> Iterator[Found]:
     """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
     kept: dict[object, Found] = {}
     for one in in_order(found):
-        key = (one.section, one.cause) if one.cause else id(one)
+        key = (one.section, one.cause) if one.cause else one
         first = kept.get(key)
         if first is None:
             kept[key] = one

@@ -75,7 +75,7 @@ class Losses:
         self._looks = 0
         self.unfollowed: list[str] = []
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
-        self._room: dict[int, int] = {}
+        self._room: dict[Crowd, int] = {}
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
 
@@ -132,16 +132,16 @@ class Losses:
         return found and self._proven(nodes, gone, found)
 
     def _proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], found: Sequence[_Left]) -> Sequence[_Left]:
-        open_ = {id(left.crowd) for left in found if left.surely.pods < left.pods}
+        open_ = {left.crowd for left in found if left.surely.pods < left.pods}
         pods = len(self._now.cluster.inventory.pods)
         if not open_ or self._proofs + pods > _MOST_PROOFS:
             return found
         self._proofs += pods
-        asked = [number for number, (crowd, _) in enumerate(gone) if id(crowd) in open_]
+        asked = [number for number, (crowd, _) in enumerate(gone) if crowd in open_]
         lost = frozenset(self._now.lasting.names(nodes))
         sure = work.tried(lambda: surely_waiting(self._now, lost, gone, asked), dict[int, Waits](), 2)
-        proven = {id(gone[number][0]): waits for number, waits in sure.items()}
-        return [left._replace(surely=proven.get(id(left.crowd), left.surely)) for left in found]
+        proven = {gone[number][0]: waits for number, waits in sure.items()}
+        return [left._replace(surely=proven.get(left.crowd, left.surely)) for left in found]
 
     def gone(self, nodes: NodeSet) -> Sequence[tuple[Crowd, int]]:
         """Return each crowd with pods on the nodes, and how many: those of the first node first."""
@@ -163,9 +163,9 @@ class Losses:
 
     def _least_room(self, crowd: Crowd) -> int:
         """Return the least number of nodes that take one more pod now, over the domains of its spread; 0 if unknown."""
-        if id(crowd) not in self._room:
-            self._room[id(crowd)] = min(map(popcount, self.rooms(crowd, EMPTY)), default=0)
-        return self._room[id(crowd)]
+        if crowd not in self._room:
+            self._room[crowd] = min(map(popcount, self.rooms(crowd, EMPTY)), default=0)
+        return self._room[crowd]
 
     def _is_open(self, crowd: Crowd, nodes: NodeSet, pods: int) -> bool:
         return min(map(popcount, self.rooms(crowd, nodes)), default=0) >= pods

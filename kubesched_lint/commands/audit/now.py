@@ -18,6 +18,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import needs_devices
@@ -51,7 +52,7 @@ _MOST_COMPARED = 20
 """Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
 
-class Crowd(Struct, frozen=True):
+class Crowd(Struct, frozen=True, eq=False):
     """Equal pods of one owner on known nodes."""
 
     pod: Pod
@@ -87,7 +88,7 @@ class Now:
         self.cluster = cluster
         self.running = running
         self.today = World(Inventory(), cluster, premises).without_pools
-        self._open: dict[int, NodeSet] = {}
+        self._open: dict[Crowd, NodeSet] = {}
         self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
 
     @cached_property
@@ -96,11 +97,11 @@ class Now:
         found: dict[ObjectRef, list[Crowd]] = {}
         for crowd in self._crowds():
             mine = found.setdefault(crowd.ref, [])
-            alike = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if c.pod == crowd.pod), None)
-            if alike is None:
+            at = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if same_values(c.pod, crowd.pod)), None)
+            if at is None:
                 mine.append(crowd)
             else:
-                mine[alike] = mine[alike].with_more(crowd)
+                mine[at] = mine[at].with_more(crowd)
         return tuple(crowd for crowds in found.values() for crowd in crowds)
 
     def _crowds(self) -> Iterator[Crowd]:
@@ -148,10 +149,10 @@ class Now:
 
     def open_to(self, crowd: Crowd) -> NodeSet:
         """Return the nodes that take one more pod of a crowd, whatever its spread constraints."""
-        if id(crowd) not in self._open:
+        if crowd not in self._open:
             pod = replace(crowd.pod, spread=()) if crowd.pod.spread else crowd.pod
-            self._open[id(crowd)] = diagnose(pod, self.state).feasible
-        return self._open[id(crowd)]
+            self._open[crowd] = diagnose(pod, self.state).feasible
+        return self._open[crowd]
 
     @cached_property
     def state_today(self) -> ClusterState:

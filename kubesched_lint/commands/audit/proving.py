@@ -20,6 +20,7 @@ from kubesched_lint.lifecycle.preemption_scope import preemption_scope
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 
 _STATES = 2_000
@@ -49,10 +50,10 @@ def surely_waiting(
 def _after(now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]]) -> Setting:
     """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
     makers = [_maker(number, crowd, pods) for number, (crowd, pods) in enumerate(gone)]
-    waiting: dict[int, list[Workload]] = {}
+    waiting: dict[Pod, list[Workload]] = {}
     for bound in now.waiting:
         name = f"waiting-{bound.name}"
-        waiting.setdefault(id(bound.pod), []).append(Workload(_MAKER, bound.namespace, name, bound.pod))
+        waiting.setdefault(bound.pod, []).append(Workload(_MAKER, bound.namespace, name, bound.pod))
     makers += [replace(alike[0], replicas=len(alike)) for alike in waiting.values()]
     return replace(setting_of(now.without(lost)), workloads=tuple(makers))
 

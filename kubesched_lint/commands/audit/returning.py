@@ -105,8 +105,8 @@ def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int,
 
 def placement_on(position: int, crowd: Crowd, state: ClusterState) -> Placement:
     """Return one pod of a crowd on a node."""
-    ours = set(map(id, crowd.bound))
-    return next(p for p in state.pods_on(position) if p.bound is not None and id(p.bound) in ours)
+    ours = set(crowd.bound)
+    return next(p for p in state.pods_on(position) if p.bound is not None and p.bound in ours)
 
 
 def _own_keys(pod: Pod) -> tuple[str, ...]:

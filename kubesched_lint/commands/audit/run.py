@@ -122,13 +122,13 @@ def _explained(found: Sequence[Found]) -> Iterator[Found]:
     for one in found:
         for key in {one.object, (one.section, one.place)}:
             about.setdefault(key, []).append(one)
-    gone: set[int] = set()
+    gone: set[Found] = set()
     for one in found:
-        if id(one) in gone:
+        if one in gone:
             continue
-        near = {id(f): f for key in (one.object, (one.section, one.place)) for f in about[key] if f is not one}
-        beside = [f for f in near.values() if id(f) not in gone and _covers(one, f)]
-        gone |= set(map(id, beside))
+        near = dict.fromkeys(f for key in (one.object, (one.section, one.place)) for f in about[key] if f is not one)
+        beside = [f for f in near if f not in gone and _covers(one, f)]
+        gone.update(beside)
         yield _with(one, beside)
 
 

@@ -60,8 +60,8 @@ class Now:
     @cached_property
     def staying(self) -> tuple[BoundPod, ...]:
         """Pods that a drain leaves where they are: those of DaemonSets, and static pods of a kubelet (mirror pods)."""
-        moving = {id(bound) for guest in self.guests for bound in guest.pods}
-        return tuple(bound for bound in self.setting.objects.pods if id(bound) not in moving)
+        moving = {bound for guest in self.guests for bound in guest.pods}
+        return tuple(bound for bound in self.setting.objects.pods if bound not in moving)
 
     @cached_property
     def guests(self) -> tuple[Guest, ...]:
@@ -116,7 +116,7 @@ class Now:
 def _owner_of(bound: BoundPod) -> object:
     owner = bound.owner
     if owner is None:  # equal bare pods form one guest
-        return bound.namespace, tuple(sorted(bound.pod.labels.items())), id(bound.pod)
+        return bound.namespace, tuple(sorted(bound.pod.labels.items())), bound.pod
     return owner.kind, bound.namespace, owner.name
 
 

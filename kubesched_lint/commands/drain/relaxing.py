@@ -79,10 +79,10 @@ def without(now: Now, given_up: Collection[Condition]) -> Now:
         for guest in now.guests
     )
     pairs = ((old.pods, new.pods) for old, new in zip(now.guests, other.guests, strict=True))
-    moved = {id(old): new for olds, news in pairs for old, new in zip(olds, news, strict=True)}
+    moved = {old: new for olds, news in pairs for old, new in zip(olds, news, strict=True)}
     objects = other.setting.objects
     other.setting = replace(
-        other.setting, objects=replace(objects, pods=tuple(moved.get(id(bound), bound) for bound in objects.pods))
+        other.setting, objects=replace(objects, pods=tuple(moved.get(bound, bound) for bound in objects.pods))
     )
     return other
 
@@ -108,7 +108,7 @@ class _Editor:
     def __init__(self, setting: Setting) -> None:
         taints = dict.fromkeys(taint for node in setting.nodes for taint in node.taints if taint != CORDON)
         self._tolerating = tuple(Toleration(t.key, "Equal", t.value, t.effect) for t in taints)
-        self._known: dict[tuple[int, frozenset[str]], Pod] = {}
+        self._known: dict[tuple[Pod, frozenset[str]], Pod] = {}
 
     def workload(self, workload: Workload, kinds: dict[ObjectRef, set[str]]) -> Workload:
         given_up = kinds.get(workload.ref)
@@ -122,7 +122,7 @@ class _Editor:
         return replace(bound, pod=self._pod(bound.pod, given_up)) if given_up else bound
 
     def _pod(self, pod: Pod, given_up: Collection[str]) -> Pod:
-        key = id(pod), frozenset(given_up)
+        key = pod, frozenset(given_up)
         if key not in self._known:
             self._known[key] = self._edited(pod, given_up)
         return self._known[key]

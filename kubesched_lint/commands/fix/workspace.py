@@ -136,9 +136,8 @@ class Workspace(Struct, frozen=True):
             path: iter(open_file.documents) for path, open_file in self.open_files.items() if open_file is not None
         }
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
-        undecoded = {id(error) for _, error in self.manifests.undecoded}  # manifest_set reports these again
-        errors = (error for error in self.manifests.errors if id(error) not in undecoded)
-        entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
+        read = self.manifests
+        entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.errors)
         made = manifest_set(entries, namespace, kinds=self.manifests.kinds)
         return replace(self, manifests=replace(made, before=self.manifests.before))
 

@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.groups import guarded_groups
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.world.former import template_differs
 from kubesched_lint.world.world import World
 
@@ -56,10 +57,10 @@ def _changed_policies(before: World, after: World) -> Iterator[str | None]:
     """Yield the namespace of each changed object that is no workload; None if it concerns all namespaces."""
     theirs = dict(after.objects.lists())
     for name, ours in before.objects.lists():
-        if name not in _NO_POLICIES and ours != theirs[name]:
+        if name not in _NO_POLICIES and not same_values(ours, theirs[name]):
             old, new = ({identity(one): one for one in items} for items in (ours, theirs[name]))
             both = {**old, **new}
-            changed = (both[key] for key in both if old.get(key) != new.get(key))
+            changed = (both[key] for key in both if not same_values(old.get(key), new.get(key)))
             yield from (one.namespace if name in _OF_NAMESPACE else None for one in changed)
 
 
@@ -77,9 +78,9 @@ def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
 def _differs(workload: Workload, other: Workload, reads_images: bool) -> bool:
     """Whether scheduling sees two workloads; it reads images only to prefer nodes that have them."""
     workload, other = replace(workload, uid=""), replace(other, uid="")
-    if workload != other and not reads_images:
+    if not same_values(workload, other) and not reads_images:
         workload, other = _without_images(workload), _without_images(other)
-    return workload != other
+    return not same_values(workload, other)
 
 
 def _without_images(workload: Workload) -> Workload:

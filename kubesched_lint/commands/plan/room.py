@@ -80,10 +80,9 @@ def placement(world: World, resources: Sequence[str]) -> Placement:
     trial, (room, idle) = tried_and_read(
         grown, Coming(SEEDS[0]), lambda state: (dict(_free(state, resources)), _idle(state, grown)), daemons_first=True
     )
-    refs = {id(workload): workload.ref for workload in grown.manifests.workloads}
     evictions = tuple(
-        Eviction(refs[number], tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
-        for number, pods in trial.evicted.items()
+        Eviction(workload.ref, tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
+        for workload, pods in trial.evicted.items()
     )
     return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added), idle)
 

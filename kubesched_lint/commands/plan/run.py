@@ -231,11 +231,11 @@ def _defined_once(side: Version) -> tuple[Version, tuple[str, ...]]:
 
 def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
     """Return the cluster without workloads and their pods."""
-    refs, pods = {w.ref for w in workloads}, {id(b) for w in workloads for b in cluster.running.pods_of(w)}
+    refs, pods = {w.ref for w in workloads}, {b for w in workloads for b in cluster.running.pods_of(w)}
     inventory = cluster.inventory
     if not pods and refs.isdisjoint(w.ref for w in inventory.workloads):
         return cluster
-    left = tuple(bound for bound in inventory.pods if id(bound) not in pods)
+    left = tuple(bound for bound in inventory.pods if bound not in pods)
     others = tuple(w for w in inventory.workloads if w.ref not in refs)
     return replace(cluster, inventory=replace(inventory, pods=left, workloads=others))
 

@@ -139,14 +139,14 @@ def simulate(
 def with_refused(found: SimulationReport, written: World, only: Collection[ObjectRef] | None) -> SimulationReport:
     """Return the report with the rows of the workloads that the API server refuses, where they were written."""
     why, there = refused_objects(written), len(found.workloads)
-    left = [w for w in written.order.workloads if id(w.source) in why and w.kind != "CronJob"]
+    left = [w for w in written.order.workloads if w.source in why and w.kind != "CronJob"]
     rows = [
-        Row(there + i, tuple(_refused(event, workload, why[id(workload.source)]) for event in found.events))
+        Row(there + i, tuple(_refused(event, workload, why[workload.source]) for event in found.events))
         for i, workload in enumerate(left)
         if only is None or workload.ref in only
     ]
     workloads = (*found.workloads, *left)
-    told = {id(workloads[row.number].source) for row in rows}
+    told = {workloads[row.number].source for row in rows}
     places = {workload.ref: place for place, workload in enumerate(written.order.workloads)}
     ordered = sorted((*found.rows, *rows), key=lambda row: places.get(workloads[row.number].ref, -1))
     return replace(found, workloads=workloads, rows=tuple(ordered), refused=what_is_refused(written, told))

@@ -31,9 +31,9 @@ def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) 
         return
     world = World(Inventory(), after)
     waiting = waiting_pods(world) or ()
-    before = set(map(id, cluster.inventory.pods))
+    before = set(cluster.inventory.pods)
     state = all_running_pods(world).state
-    made = [there for there in state.placements() if id(there.bound) not in before]
+    made = [there for there in state.placements() if there.bound not in before]
     for one in waiting:
         if one.verdict != UNTESTED:
             yield _ref(one), _answer(one, state, made)

@@ -84,7 +84,7 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
     once, chosen = as_applied(manifests, next(ours, None), question.together)
     written = World(once, cluster, question.premises)
     refused = refused_objects(written)
-    why = refused.get(id(subject.workload.source)) if subject.workload is not None else None
+    why = refused.get(subject.workload.source) if subject.workload is not None else None
     if why is not None:
         return Explanation(str(subject), (), message=sentence(why), refused=why, not_created=True, notes=chosen)
     once, chosen = accepted(written).manifests, (*what_is_refused(written), *chosen)
@@ -270,8 +270,8 @@ class _Copies:
 
 def _state(world: World, question: Question, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
     """Return the existing nodes with all running pods except those in ``away``; ``asked`` is none of the manifests."""
-    gone = {id(bound) for bound in away}
-    staying = tuple(p for p in world.objects.pods if id(p) not in gone)
+    gone = set(away)
+    staying = tuple(p for p in world.objects.pods if p not in gone)
     today = world.without_pools
     needy = asked is not None and needs_devices(asked, world)
     allocator = allocator_for((asked,), today) if asked is not None and needy else allocator_of(today)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from msgspec import Struct
 
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Location, Report, Span
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
@@ -26,13 +27,13 @@ class NumberedCauses(Struct, frozen=True):
     """The causes that the page shows, with their numbers on the page."""
 
     causes: tuple[FindingGroup, ...]
-    numbers: Mapping[int, int]
-    """``id`` of a finding that is shown in full → its number on the page, from 1."""
+    numbers: ByIdentity[Finding, int]
+    """A finding that is shown in full → its number on the page, from 1."""
 
 
 def numbered(report: Report) -> NumberedCauses:
     found = tuple(causes(errors_first(open_findings(report))))
-    return NumberedCauses(found, {id(cause.first): number for number, cause in enumerate(found[:MOST_FULL], 1)})
+    return NumberedCauses(found, ByIdentity((cause.first, number) for number, cause in enumerate(found[:MOST_FULL], 1)))
 
 
 def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
@@ -46,7 +47,7 @@ def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
         yield f'<section class="file"><h3 class="path">{title}</h3>'
         brief = []
         for cause in its:
-            number = this.numbers.get(id(cause.first))
+            number = this.numbers.get(cause.first)
             if number is None:
                 brief.append(cause)
             else:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.report_extras import ReportExtras
 from kubesched_lint.files import shipped
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.identity import ByIdentity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, verdict
@@ -139,7 +140,7 @@ def _footer(report: Report) -> Iterator[str]:
 
 def _rules(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
     """Yield the card of each rule that has findings on the page."""
-    slugs = sorted({cause.first.rule for cause in this.causes if id(cause.first) in this.numbers})
+    slugs = sorted({cause.first.rule for cause in this.causes if cause.first in this.numbers})
     if not slugs:
         return
     yield '<section id="rules" class="part" aria-labelledby="h-rules"><h2 id="h-rules">The rules</h2>\n'
@@ -167,7 +168,7 @@ def _foot(report: Report, this: NumberedCauses, seen: ReportExtras | None, conte
 
 
 def _view(report: Report, this: NumberedCauses, seen: ReportExtras) -> object:
-    focus = {id(finding): at for finding, at in zip(report.findings, seen.diagram.focuses, strict=True)}
+    focus = ByIdentity(zip(report.findings, seen.diagram.focuses, strict=True))
     return view(seen.diagram, [focus.get(key) for key in this.numbers])
 
 

@@ -63,8 +63,8 @@ class Looks:
         self._attributes = dict.fromkeys(rule.match_attribute or rule.distinct_attribute for rule in rules)
         self._offers, self._selectors = offers, selectors
         self._numbers: dict[Hashable, int] = {}
-        self._of_slice: dict[int, int] = {}
-        self._of_pool: dict[int, Hashable] = {}
+        self._of_slice: dict[ResourceSlice, int] = {}
+        self._of_pool: dict[Pool, Hashable] = {}
         self._of_node: dict[int, int] = {}
         self._alike: dict[int, NodeSet] | None = None
 
@@ -116,21 +116,21 @@ class Looks:
         return tuple(self._offers.can_use(device.access, position) for _, device, _ in devices_of(own))
 
     def _pool(self, pool: Pool) -> Hashable:
-        found = self._of_pool.get(id(pool))
+        found = self._of_pool.get(pool)
         if found is None:
             sets = tuple(sorted((name, _amounts(counters)) for name, counters in (pool.counter_sets or {}).items()))
             slices = tuple(self._slice(each) for each in pool.slices)
             users = tuple(self._slice(each) for each in pool.elsewhere)
             seen = (pool.driver, pool.is_incomplete, pool.is_invalid, sets, slices, users)
-            found = self._of_pool[id(pool)] = self._number(seen)
+            found = self._of_pool[pool] = self._number(seen)
         return found
 
     def _slice(self, each: ResourceSlice) -> int:
-        found = self._of_slice.get(id(each))
+        found = self._of_slice.get(each)
         if found is None:
             work.spend(len(each.devices) * (4 + len(self._expressions)))
             seen = (each.is_per_device, *(self._device(each.driver, device) for device in each.devices))
-            found = self._of_slice[id(each)] = self._number(seen)
+            found = self._of_slice[each] = self._number(seen)
         return found
 
     def _device(self, driver: str, device: Device) -> Hashable:

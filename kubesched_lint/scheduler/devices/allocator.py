@@ -169,14 +169,14 @@ class Search:
         self, claim: DeviceClaim, request: DeviceRequest, device_class: DeviceClass, where: str
     ) -> Iterator[Candidate]:
         """Yield the devices that "all" means, whether they are free or not."""
-        of_pool: dict[int, list[Candidate]] = {}
+        of_pool: dict[Pool, list[Candidate]] = {}
         for candidate in self._candidates:
-            of_pool.setdefault(id(candidate.pool), []).append(candidate)
+            of_pool.setdefault(candidate.pool, []).append(candidate)
         for pool in self._pools:
             state = "being updated" if pool.is_incomplete else "invalid" if pool.is_invalid else ""
             if state:
                 raise LocalError(f"{where}: asks for all devices, but resource pool {pool} is currently {state}")
-            for candidate in of_pool.get(id(pool), ()):
+            for candidate in of_pool.get(pool, ()):
                 if self._selects(claim, request, device_class, candidate) and self._has_room(request, candidate):
                     yield candidate
 

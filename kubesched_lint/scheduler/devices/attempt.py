@@ -172,9 +172,9 @@ class Attempt:
 
 def attempt(pod: Pod, devices: Devices, index: NodeIndex) -> Attempt:
     """Return the attempt of a pod; the same one as long as the devices do not change."""
-    known = devices.answers.get(id(pod))
+    known = devices.answers.get(pod)
     if known is None or known[0] is not pod or known[1] is not index:
-        known = devices.answers[id(pod)] = (pod, index, Attempt(pod, devices, index))
+        known = devices.answers[pod] = (pod, index, Attempt(pod, devices, index))
     found: Attempt = known[2]
     return found
 

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceID, NodeAccess, ResourceSlice
 
 
-class Pool(Struct, frozen=True):
+class Pool(Struct, frozen=True, eq=False):
     """``slices`` have devices for the node; ``elsewhere`` are the pool's others, which may consume its counters."""
 
     driver: str
@@ -52,7 +52,7 @@ class Offers:
         self._counters: dict[PoolID, list[ResourceSlice]] = {}
         self._of_pool: dict[PoolID, list[ResourceSlice]] = {}
         self._pools: dict[int, Sequence[Pool]] = {}
-        self._built: dict[tuple[int, ...], Pool | None] = {}
+        self._built: dict[tuple[ResourceSlice, ...], Pool | None] = {}
         for each in sorted(slices, key=lambda s: s.name):
             self._of_pool.setdefault((each.driver, each.pool), []).append(each)
             if each.counter_sets:  # counters belong to a pool, whoever uses its devices
@@ -136,7 +136,7 @@ class Offers:
         """Return the pool of the newest of these slices; None if slices for other nodes show that they are outdated."""
         newest = max(each.generation for each in known)
         held = sorted((each for each in known if each.generation == newest), key=lambda each: each.name)
-        key = tuple(map(id, held))
+        key = tuple(held)
         if key not in self._built:
             self._built[key] = self._made(held)
         return self._built[key]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.devices import OWN, READABLE, Device
 from kubesched_lint.scheduler.devices.cel import evaluate
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
@@ -52,20 +53,20 @@ class _Expression:
         self._driver = None if own is None else own[1] if own[1] is not None else own[2]
         self._names = _names_read(text)
         """What it reads, always in the same order."""
-        self._known: dict[tuple[object, ...], tuple[Device, Outcome]] = {}
+        self._known: dict[tuple[object, ...], Outcome] = {}
 
     def outcome(self, driver: str, device: Device) -> Outcome:
         key = driver, *self._read(device)
         found = self._known.get(key)
-        if found is None:  # kept with the device, so that its id() is not reused
-            found = self._known[key] = device, self._evaluated(driver, device)
-        return found[1]
+        if found is None:
+            found = self._known[key] = self._evaluated(driver, device)
+        return found
 
     def _read(self, device: Device) -> Iterator[object]:
         """Yield what an evaluation depends on: all of a device if the expression is not a plain one."""
         names = self._names
         if names is None or not device.is_readable:
-            yield id(device)
+            yield Itself(device)
             return
         yield device.is_shared
         for name in names:

@@ -24,7 +24,7 @@ class Taken:
         self.exclusively: set[DeviceID] = set() if since is None else set(since.exclusively)
         self.shared: set[DeviceID] = set() if since is None else set(since.shared)
         self.consumed: dict[DeviceID, Amounts] = {} if since is None else dict(since.consumed)
-        self.pools: dict[PoolID, dict[int, tuple[Pool, Hashable]]] = {} if since is None else dict(since.pools)
+        self.pools: dict[PoolID, dict[Pool, Hashable]] = {} if since is None else dict(since.pools)
         """The pools of which something is taken, and what ``in_pool`` returned for them."""
         more = allocations[0 if since is None else len(since._allocations) :]
         work.owe(len(more))  # a pod may be bound meanwhile
@@ -55,13 +55,13 @@ class Taken:
         known = self.pools.get((pool.driver, pool.name))
         if known is None:
             return ()
-        found = known.get(id(pool))
-        if found is None:  # kept with the pool, so that its id() is not reused
+        found = known.get(pool)
+        if found is None:
             ids = [device for device, _, _ in devices_of((*pool.slices, *pool.elsewhere))]
             work.owe(len(ids) // 2)
             held = ((i, device) for i, device in enumerate(ids) if self.holds(device))
-            found = known[id(pool)] = pool, tuple((i, *self._state(device)) for i, device in held)
-        return found[1]
+            found = known[pool] = tuple((i, *self._state(device)) for i, device in held)
+        return found
 
     def _state(self, device: DeviceID) -> tuple[Hashable, ...]:
         amounts = tuple(sorted(self.consumed.get(device, {}).items()))

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
@@ -217,15 +218,15 @@ def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Sequ
     storage = state.storage
     wanted = frozenset((found.name, c.request) for c in claims if (found := _class_of(c, storage)) is not None)
     asked = storage.terms_of_volumes, storage.classes, storage.capacities
-    key = (wanted, *map(id, asked))
+    key = (wanted, *map(Itself, asked))
     if key not in state.alike:
         if len(state.alike) == _KEPT:
             state.alike.clear()
         groups = [state.index.all]
         for nodes in _distinctions(wanted, state):
             groups = [part for group in groups for part in (group & nodes, group & ~nodes) if part]
-        state.alike[key] = asked, groups
-    return [part for group in state.alike[key][1] if (part := group & among)]
+        state.alike[key] = groups
+    return [part for group in state.alike[key] if (part := group & among)]
 
 
 def _distinctions(wanted: Collection[tuple[str, int]], state: ClusterState) -> Iterator[NodeSet]:

@@ -43,8 +43,8 @@ class InterPodAffinity:
         self._ignores_others = is_indifferent and profile_of(pod).ignores_preferred_terms_of_existing_pods
         self._seen = 0, 0
         """How many classes of pods, and terms of them, are among ``_pulls``."""
-        self._pulls: dict[tuple[int, str], _Pull] = {}
-        self._counted: dict[tuple[int, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
+        self._pulls: dict[tuple[PodClass | Pull, str], _Pull] = {}
+        self._counted: dict[tuple[PodClass | Pull, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
         self._sums: dict[str, dict[str, int]] = {}
         """Topology key → label value → sum of weights."""
         self._levels: dict[str, dict[int, NodeSet]] = {}
@@ -100,13 +100,13 @@ class InterPodAffinity:
         if now == self._seen:
             return
         for pull in _pulls(self._pod, self._state, *self._seen):
-            at = (id(pull.pods), pull.topology_key)
+            at = (pull.pods, pull.topology_key)
             known = self._pulls.get(at)
             self._pulls[at] = pull if known is None else pull._replace(weight=known.weight + pull.weight)
         self._seen = now
 
     def _recount(self, pull: _Pull) -> None:
-        at = (id(pull.pods), pull.topology_key)
+        at = (pull.pods, pull.topology_key)
         planes, then = self._counted.get(at, ([], {}))
         if planes == pull.pods.tally.planes:
             return

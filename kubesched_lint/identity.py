@@ -1,0 +1,70 @@
+"""Keys that tell equal values apart. They keep what they stand for: an ``id()`` may later be that of another object.
+
+Prefer an object itself as key, if its class compares by identity: a plain class, or a record of ``Distinct``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Itself(Generic[K]):
+    """A key that equals another one of the same object only."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: K) -> None:
+        self.it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other.it is self.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+
+class ByIdentity(Generic[K, V]):
+    """A mapping from objects that need not be hashable."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Iterable[tuple[K, V]] = ()) -> None:
+        self._pairs = {id(key): (key, value) for key, value in pairs}
+
+    def __contains__(self, key: K) -> bool:
+        return id(key) in self._pairs
+
+    def __getitem__(self, key: K) -> V:
+        return self._pairs[id(key)][1]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._pairs[id(key)] = key, value
+
+    def get(self, key: K) -> V | None:
+        found = self._pairs.get(id(key))
+        return None if found is None else found[1]
+
+    def setdefault(self, key: K, value: V) -> V:
+        return self._pairs.setdefault(id(key), (key, value))[1]
+
+    def update(self, keys: Iterable[K], value: V) -> None:
+        """Map each of these to one value."""
+        self._pairs.update((id(key), (key, value)) for key in keys)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def items(self) -> Iterable[tuple[K, V]]:
+        return self._pairs.values()
+
+    def __iter__(self) -> Iterator[K]:
+        return (key for key, _ in self._pairs.values())
+
+
+def each_once(items: Iterable[K]) -> Collection[K]:
+    """Return the objects in their order, each once."""
+    return {id(item): item for item in items}.values()

@@ -101,7 +101,7 @@ def _standing(setting: Setting, number: int) -> Iterator[int]:
     them, or is preempted.
     """
     highest = max(pod.priority or 0 for pod in setting.pods)
-    for i in sorted({i for quota in setting.quotas[number] for i in _users(setting)[id(quota)]} - {number}):
+    for i in sorted({i for quota in setting.quotas[number] for i in _users(setting)[quota]} - {number}):
         workload, pod = setting.workloads[i], setting.pods[i]
         is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
         in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"

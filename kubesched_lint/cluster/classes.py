@@ -108,8 +108,6 @@ class Pull:
 
 _STEPS = 30
 """Cost of a new class, in steps of ``work``."""
-_MANY = 16
-"""For so many classes, all pods less those of the others are counted if these are fewer."""
 
 
 class PodClasses:
@@ -255,7 +253,7 @@ class PodClasses:
         return sum_of(member.tally for member in self.members(classes))
 
     def _are_most(self, classes: ClassSet) -> bool:
-        return classes.bit_count() > _MANY and 2 * classes.bit_count() > len(self.all)
+        return 2 * classes.bit_count() > len(self.all)
 
     @property
     def _counted(self) -> NodeCounter:

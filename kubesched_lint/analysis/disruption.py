@@ -22,8 +22,6 @@ from kubesched_lint.text import many
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_STEPS = 3
-"""Work units (see ``work``) to check whether a budget covers a pod."""
 _MANY = 100
 """Pods of which a bound allows some to be missing, unless it allows that of no number."""
 _Label = tuple[str, str] | None
@@ -106,7 +104,7 @@ class Budgets:
         groups += self._odd.get(workload.namespace, ())
         near = [one for g in groups if covers(g[0][1], workload.namespace, labels) for one in g]
         left_out = wide.left_out.by(labels)
-        work.spend(_STEPS * (1 + len(groups) + len(left_out)))
+        work.spend(work.LOOK * (1 + len(groups) + len(left_out)))
         first = islice(((n, b) for n, b, group in wide.members if group not in left_out), most)
         last = [one for one in near if id(one[1]) in self.linted]
         last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and id(b) in self.linted), 1)
@@ -135,7 +133,7 @@ class Budgets:
         labels = labels_when_created(workload)
         for label in (None, *labels.items()):
             for group in posted.get((workload.namespace, label), ()):
-                work.spend(_STEPS)
+                work.spend(work.LOOK)
                 if covers(group[0][1], workload.namespace, labels):
                     found += group
         seen = set()
@@ -178,7 +176,7 @@ class Budgets:
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
         for label in self._labels[self._group[id(budget)]]:
             for workload in self._workloads.get((budget.namespace, label), ()):
-                work.spend(_STEPS)
+                work.spend(work.LOOK)
                 if covers(budget, workload.namespace, labels_when_created(workload)):
                     yield workload
 

@@ -38,8 +38,6 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
 
 MOST_PODS = 2_000
-_STEPS = 10
-"""Work units (see ``work``) per node when a state is built."""
 _MOST_NODES = 500
 _OFTEN = 20
 """After so many new states all stocks hold twice as many spares: else each of many pools would cost a state."""
@@ -321,7 +319,7 @@ class _Growth:
             stock.free = range(len(nodes), len(nodes) + len(spares))
             stocks += [stock] * len(spares)
             nodes += spares
-        work.spend(_STEPS * len(nodes))
+        work.spend(work.LOOK * len(nodes))
         self.spares = dict(enumerate(stocks, self.there.bit_length()))
         for group in self.groups:
             group.nodes = of(position for stock in group.stocks for position in stock.free)

@@ -37,8 +37,6 @@ _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
 """Kinds whose pods are interchangeable."""
 _MOST_EVICTIONS = 200
 """Most preemptions in one trial."""
-_STEPS = 20
-"""Cost of an entry of the queue, in steps of ``work``."""
 
 
 class Tried(Struct, frozen=True):
@@ -171,7 +169,7 @@ class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
     def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
-        work.spend(_STEPS * len(asking))
+        work.spend(work.CALL * len(asking))
         self._state = state
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)

@@ -106,10 +106,6 @@ class Pull:
             pod_class.followers.append(counter)
 
 
-_STEPS = 30
-"""Cost of a new class, in steps of ``work``."""
-
-
 class PodClasses:
     """All classes with their label index; classes are only added, never removed."""
 
@@ -165,7 +161,7 @@ class PodClasses:
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
         bit = 1 << made.number
-        work.owe(_STEPS + 5 * len(pod.required_anti_affinity))
+        work.owe(work.CALL + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._of_priority.setdefault(pod.priority or 0, []).append(made)
         self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit

@@ -28,8 +28,7 @@ MOVES_EACH = 100
 """Limit on moves per allowed state: several moves lead to the same state."""
 
 MOST_WORK = 250_000
-"""Limit for all courses of a phase, about a second. A step costs ``_STEP`` plus 1 per node and entry of its state."""
-_STEP = 50
+"""Limit for all courses of a phase: a second. A step costs ``PLACE`` plus 1 per node and entry of its state."""
 
 
 def seeded(seed: int | str) -> Random:
@@ -88,7 +87,7 @@ class TracePart(Struct, frozen=True, dict=True):
 
 def _work(state: State) -> int:
     held = sum(map(len, filter(None, state.bound))) + sum(map(len, filter(None, state.pinned))) + len(state.waiting)
-    return _STEP + len(state.bound) + held
+    return work.PLACE + len(state.bound) + held
 
 
 class Exploration:
@@ -131,7 +130,7 @@ def explore(
             return found
         state = stack.pop()
         moved = False
-        work.spend(_STEP)
+        work.spend(work.PLACE)
         for step, after in all_moves(transitions, state, extra):
             moved = True
             most_moves -= 1

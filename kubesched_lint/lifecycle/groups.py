@@ -14,8 +14,6 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 
-_STEPS_OF_ROOM = 8
-"""Cost of the question whether a workload has room whatever the others do, in steps of ``work``."""
 MOST_UNKNOWN = 2
 """Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
 
@@ -30,7 +28,7 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
         return (tuple(range(len(setting.pods))),)
 
     def found() -> tuple[tuple[int, ...], ...]:
-        work.spend(_STEPS_OF_ROOM * len(setting.pods))
+        work.spend(work.LOOK * len(setting.pods))
         contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
         return _joined(setting, chain(pairwise(contended), _pairs(setting)))
 

@@ -39,8 +39,6 @@ from kubesched_lint.scheduler.scoring import Scoring
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.holdings import Holdings
 
-_STEPS = 5
-"""Cost of one pod of a node that changes, in steps of ``work``."""
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 MOST_REMEMBERED = 200
@@ -284,7 +282,8 @@ class Oracle:
         work.spend(len(state.bound) // 32)
         if state.bound is not self._shown:
             changed = list(differing(self._shown, state.bound))
-            work.spend(_STEPS * sum(len(state.bound[p]) for p in changed))  # may raise, so it comes before any change
+            # may raise, so it comes before any change
+            work.spend(work.LOOK * sum(len(state.bound[p]) for p in changed))
             for position in changed:
                 self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
             self._show_away(_NO_CLAIMS)

@@ -15,8 +15,6 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
-_STEPS = 20
-"""Cost of the rivals of one workload, in steps of ``work``; a look at each group of them costs more."""
 FEW_ALIKE = 4
 """Ask about each of fewer workloads by itself."""
 
@@ -37,7 +35,7 @@ class Rivals(NamedTuple):
 def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
     contention = contention_of(setting)
-    work.spend(_STEPS)
+    work.spend(work.CALL)
     pod, workload = setting.pods[number], setting.workloads[number]
     besides: list[Contender] = []
     if workload.kind != "DaemonSet":
@@ -83,7 +81,7 @@ class Alike:
     def least_rivals(self) -> Rivals:
         """Rivals that a pod of each of them has."""
         setting, contention = self._setting, contention_of(self._setting)
-        work.spend(_STEPS + len(self._numbers))
+        work.spend(work.CALL + len(self._numbers))
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of.get(number, {}).items():

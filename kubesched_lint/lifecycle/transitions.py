@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 Move = tuple[Step, State]
 Way = Callable[[], Deletion]
 """Returns a deletion that a controller may make: most are never asked for."""
-_STEPS = 12
-"""Cost of one controller call, in steps of ``work``."""
 MOST_WAYS = 200
 """A random course draws among at most this many ways to delete other than equal pods."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
@@ -303,7 +301,7 @@ class Transitions:
 
     def _created(self, desired: DesiredState, state: State, counts: PodCounts) -> State:
         """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
-        work.spend(_STEPS)
+        work.spend(work.CALL)
         kind = self._kind(desired)
         if kind == "DaemonSet":
             return self._daemons[desired.workload].created(state)
@@ -349,7 +347,7 @@ class Transitions:
         nothing = self.oracle.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
-        work.spend(_STEPS)
+        work.spend(work.CALL)
         acts = False
         for way in self._asked(desired, state, counts, among):
             acts = True

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from kubesched_lint.linter.what_if import OfSet
 
 _TOO_MANY_NODES = "not checked: the pools could add more nodes for this set than the limit"
-_HAZARD_STEPS = 200
-"""Cost of turning one hazard into a finding, in steps of ``work``."""
 MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
 """Step limits of ``work``: base of a run, added for each document, minimum for a rule when the others are spent."""
 
@@ -343,7 +341,7 @@ class Run:
         for subject in subjects:
             try:
                 for hazard in asked(subject, world) if is_of_documents else asked(subject):
-                    work.spend(_HAZARD_STEPS)
+                    work.spend(work.SETUP)
                     if isinstance(subject, Member) and is_left_out(rule, subject, hazard, self._unreported):
                         continue
                     if is_cut_short(hazard, world):

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import Namespace
 
 
-_STEPS = 3
-"""The cost in steps of testing whether a term selects a pod."""
-
-
 class Selection:
     """The pods of a manifest set by their labels. ``pod_of`` returns a workload's pod after admission."""
 
@@ -64,7 +60,7 @@ class Selection:
         if among is not None:
             near = min(near, among(), key=len)
         for workload in near:
-            work.spend(_STEPS)
+            work.spend(work.LOOK)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
 

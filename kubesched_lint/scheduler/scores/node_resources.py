@@ -167,8 +167,6 @@ Score = Callable[[Sequence[float], Sequence[int]], int]
 
 
 _MOST_KINDS = 64
-_STEPS = 2
-"""Cost of one score, in steps of ``work``."""
 
 
 def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) -> PerNode:
@@ -213,7 +211,7 @@ class PerNode:
         else:
             numbers = list(zip(*self._rows, strict=True))
             new = set(numbers).difference(self._known)
-            work.spend(self._width + _STEPS * len(new))
+            work.spend(self._width + work.LOOK * len(new))
             for different in new:
                 self._known[different] = self._scored(different)
             self._values = [*map(self._known.__getitem__, numbers)]

@@ -230,8 +230,6 @@ def _nodes_without_transient(world: World) -> NodeIndex | None:
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
 
-_MOST_NAMED = 3
-
 
 def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
     """The set without some workloads; their running pods then count as other pods, which stay."""
@@ -271,4 +269,4 @@ def resumed_premise(workload: Workload) -> str:
 
 def resumed_premise_of_others(workloads: Sequence[Workload]) -> str:
     """The premise of a hazard that needs pods of paused or suspended workloads."""
-    return f"resumed: {first_few([f'{w} ({w.suspended})' for w in workloads], _MOST_NAMED)}"
+    return f"resumed: {first_few([f'{w} ({w.suspended})' for w in workloads])}"

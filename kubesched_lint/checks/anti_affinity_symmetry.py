@@ -168,7 +168,7 @@ def _hazard(it: Member, found: Sequence[_Conflict], term: PodAffinityTerm, varia
         ),
         values={
             "victims": tuple(dict.fromkeys(str(conflict.victim) for conflict in found)),
-            "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts, 6)}",
+            "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts)}",
             "why": one.why,
             "key": key,
             "domains": one.domains,

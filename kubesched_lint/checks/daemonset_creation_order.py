@@ -18,14 +18,13 @@ from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, static_feasible
-from kubesched_lint.text import plural
+from kubesched_lint.text import SHOWN, plural
 from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.running import lasting_pods, lasting_state
 from kubesched_lint.world.staying import may_preempt, preempting_priority
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _MOST_NODES = 200
-_MOST_SHOWN = 3
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
@@ -104,7 +103,7 @@ def check(it: Member) -> Iterator[Hazard]:
             },
             related=tuple(
                 Place(("metadata", "name"), "is created after it", daemon.workload.source, daemon.workload.ref)
-                for daemon, _ in found[:_MOST_SHOWN]
+                for daemon, _ in found[:SHOWN]
             ),
             cause=intern(" ".join(names)),  # of hundreds of workloads
         )

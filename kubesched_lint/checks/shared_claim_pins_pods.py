@@ -16,8 +16,6 @@ from kubesched_lint.world.devices import knows_devices
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
 
-_FEW = 3
-
 
 def check(it: Member) -> Iterator[Hazard]:
     must_have_claims(it.world)
@@ -55,7 +53,7 @@ def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterat
     if homes is None:
         yield _at_one_node(wanted, pods, it, "", Severity.NOTE)
     elif homes:
-        where = first_few(it.world.names(homes), _FEW, " or ")
+        where = first_few(it.world.names(homes), " or ")
         fitting = [most_copies(it, pods, only(position), bare=True) for position in positions(homes)]
         most = 1 if it.workload.kind == "DaemonSet" else max(fitting)
         yield _no_room(wanted, pods, most, where, it) if most < pods else _at_one_node(wanted, pods, it, where)

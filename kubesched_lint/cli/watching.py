@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
 
 _MOST_ROWS = 10
-_MOST_NAMED = 3
 _Texts = Mapping[tuple[str, str], tuple[Workload, str]]
 """(object, file) → a workload and the text of its document."""
 
@@ -82,7 +81,7 @@ class _Watching:
         """Wait for changes, and print what they bring."""
         changed = self._watch.wait()
         names = [visible(relative(path, os.getcwd())) for path in changed]
-        self._say(f"\nchanged: {first_few(names, _MOST_NAMED)}")
+        self._say(f"\nchanged: {first_few(names)}")
         try:
             if self._sessions.depends_on(changed):
                 self._sessions = opened(self._call, self._paths)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MINOR = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?![0-9])")
 _MOST_BEHIND = 3
-_MOST_NAMED = 3
 
 
 def _minor(version: str) -> tuple[int, int] | None:
@@ -86,7 +85,7 @@ def _nearest(version: tuple[int, int]) -> tuple[int, int]:
 
 
 def _named(nodes: list[Node]) -> str:
-    names = first_few([f"{node.name}: {node.kubelet_version}" for node in nodes], _MOST_NAMED)
+    names = first_few([f"{node.name}: {node.kubelet_version}" for node in nodes])
     return f"{many(len(nodes), 'kubelet')} ({names}) {plural(len(nodes), 'is', 'are')}"
 
 

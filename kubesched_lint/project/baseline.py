@@ -256,4 +256,4 @@ def gone_note(gone: Collection[KnownFinding], source: str) -> Iterator[str]:
     if gone:
         rules = sorted({entry.rule for entry in gone})
         many = f"{len(gone)} {plural(len(gone), 'entry no longer occurs', 'entries no longer occur')}"
-        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` removes them"
+        yield f"{source}: {many} ({first_few(rules)}); `kubesched-lint baseline prune` removes them"

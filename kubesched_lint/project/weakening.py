@@ -102,8 +102,8 @@ def _is_lower(slug: str, severity: object, config: Config) -> bool:
     return rule is None or cast("Severity", severity) < rule.severity
 
 
-def _named(names: Sequence[str], most: int = 3) -> str:
-    return first_few([_short(name) for name in names], most if len(names) <= most else most - 1)
+def _named(names: Sequence[str]) -> str:
+    return first_few([_short(name) for name in names])
 
 
 def _short(name: str) -> str:

@@ -149,7 +149,7 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
     for (where, subject), rendered in list(rows.items())[:_MOST_LISTED]:
-        named = first_few([name for name in rendered if name], _MOST_LISTED)
+        named = first_few([name for name in rendered if name])
         often = f" ({named})" if named else f" ({len(rendered)} times)" if len(rendered) > 1 else ""
         yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}{often}", room, 4))
     if len(rows) > _MOST_LISTED:

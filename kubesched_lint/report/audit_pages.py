@@ -14,7 +14,6 @@ from kubesched_lint.text import first_few, many, plural
 
 _MOST = 50
 """Findings of a section that HTML shows."""
-_MOST_NAMED = 10
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -51,7 +50,7 @@ def _item(one: Found) -> Iterator[str]:
 
 
 def _others(one: Found) -> str:
-    return first_few([str(ref) for ref in one.others], _MOST_NAMED)
+    return first_few([str(ref) for ref in one.others])
 
 
 # --- HTML -------------------------------------------------------------------------------------------------------------

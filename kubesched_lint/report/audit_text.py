@@ -14,7 +14,6 @@ from kubesched_lint.text import brief, first_few, many
 
 _MOST = 20
 """Findings of a section that are shown without --verbose."""
-_MOST_NAMED = 5
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""
 
@@ -60,7 +59,7 @@ def _finding(one: Found, paint: Palette, room: int, verbose: bool) -> Iterator[s
         yield from _marked("=", f"{label}: {text if verbose else brief(text)}", paint, room)
     if one.others:
         names = [str(ref) for ref in one.others]
-        listed = ", ".join(names) if verbose else first_few(names, _MOST_NAMED)
+        listed = ", ".join(names) if verbose else first_few(names)
         yield from _marked("=", f"the same: {listed}", paint, room)
 
 
@@ -82,7 +81,7 @@ def _model(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
 
 
 def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
-    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], 1)
+    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], most=1)
     yield f"{paint.severity(Severity.NOTE, one.verdict)}: {visible(names)}"
     for label, text in (("kube-scheduler", one.theirs), ("model", one.ours or "a node fits"), ("because", one.why)):
         if text:

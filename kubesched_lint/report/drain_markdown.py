@@ -9,7 +9,6 @@ from kubesched_lint.report.drain_report import headline, place, tightest
 from kubesched_lint.report.markdown import code, plain
 from kubesched_lint.text import first_few
 
-_FEW = 6
 _MOST_ROWS = 200
 """Waves that the table shows: GitHub refuses comments of 65,536 characters."""
 
@@ -43,7 +42,7 @@ def _row(number: int, wave: Wave) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    return first_few([code(name) for name in names], _FEW)
+    return first_few([code(name) for name in names])
 
 
 def _obstacle(number: int, obstacle: Obstacle) -> Iterator[str]:

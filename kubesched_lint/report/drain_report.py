@@ -27,7 +27,6 @@ from kubesched_lint.text import first_few, many
 
 _MOST_MOVES = 30
 """Lines of moves that the text shows; the JSON has all."""
-_FEW = 4
 _EVIDENCE = {
     PROVEN: "proven for every order of events and any scheduler",
     BY_DEFAULT: "for every order of events with the default scheduler's scores",
@@ -99,8 +98,8 @@ def _table(waves: Sequence[Wave], palette: Palette) -> Iterator[str]:
 
 
 def _nodes(wave: Wave) -> str:
-    new = f" (first joins {first_few(wave.new, _FEW)})" if wave.new else ""
-    return visible(first_few(wave.nodes, _FEW) + new)
+    new = f" (first joins {first_few(wave.new)})" if wave.new else ""
+    return visible(first_few(wave.nodes) + new)
 
 
 def tightest(tight: Tight | None) -> str:
@@ -132,7 +131,7 @@ def _move(move: Move) -> str:
 
 def _obstacle(number: int, obstacle: Obstacle, palette: Palette, room: int) -> Iterator[str]:
     yield palette.bold(visible(f"{number}. {obstacle.of} ({obstacle.kind})"))
-    rows = [("on", first_few(obstacle.nodes, _FEW)), ("because", obstacle.why)]
+    rows = [("on", first_few(obstacle.nodes)), ("because", obstacle.why)]
     if obstacle.at is not None:
         rows.append(("at", place(obstacle.at)))
     if obstacle.message:

@@ -14,7 +14,7 @@ from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstac
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MANY = 20
 """With more nodes, nodes with equal rows share one row."""
-_NAMED = 3
 _INDENT = "  "
 _UNBOUNDED = 10_000
 
@@ -255,8 +254,8 @@ def _broken(plugin: str) -> str:
     return words.replace("Inter\nPod", "InterPod").replace("Pod\nTopology", "PodTopology")
 
 
-def _names(names: Sequence[str], most: int = _NAMED) -> str:
-    return first_few([visible(name) for name in names], most)
+def _names(names: Sequence[str], most: int = SHOWN) -> str:
+    return first_few([visible(name) for name in names], most=most)
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

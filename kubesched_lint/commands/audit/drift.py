@@ -26,7 +26,6 @@ from kubesched_lint.text import first_few, plural
 
 _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
-_MOST_NAMED = 3
 _MOST_NODES = 64
 
 
@@ -50,7 +49,7 @@ def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> 
     taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
     whose, do = plural(len(there), "its", "their"), plural(len(there), "it does", "they do")
     why = f"against {whose} {what}" if what else f"against a taint that {do} not tolerate ({taint})"
-    text = f"{_pods(crowd, len(there))} on {first_few(names, _MOST_NAMED)} {why}"
+    text = f"{_pods(crowd, len(there))} on {first_few(names)} {why}"
     strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
     yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
 
@@ -70,7 +69,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
         finally:
             state.undo(mark)
     for reason, there in found.items():
-        names = first_few([now.lasting.index.names[p] for p in there], _MOST_NAMED)
+        names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:
             text = f"{_pods(crowd, len(there))} on {names} beside pods that required anti-affinity refuses"
             yield _found(crowd, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")

@@ -38,7 +38,6 @@ _MOST_PROOFS = 500_000
 """Pods of the clusters that all proofs together count."""
 _MOST_LOOKS = 5_000_000
 """Looks at nodes, to weigh the room that all losses leave: two seconds."""
-_MOST_NAMED = 3
 
 
 class _Left(NamedTuple):
@@ -256,7 +255,7 @@ def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
 def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> Found:
     worst = max(several, key=lambda one: (one.pods, one.lost))
     lost = [one.lost for one in several]
-    which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost, _MOST_NAMED)})"
+    which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost)})"
     most = "up to " if len({one.pods for one in several}) > 1 else ""
     is_proven = all(one.surely >= one.pods for one in several)
     find = plural(worst.pods, "finds", "find")

@@ -46,7 +46,6 @@ _FIELDS = {
 }
 _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
-_MOST_NAMED = 3
 _MOST_COMPARED = 20
 """Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
@@ -133,7 +132,7 @@ class Now:
             if crowd.comes_back and (why := self._unknown(crowd)):
                 found.setdefault(why, {})[str(crowd.ref)] = None
         for why, refs in found.items():
-            yield f"whether pods of {first_few(list(refs), _MOST_NAMED)} would find another node: {why}"
+            yield f"whether pods of {first_few(list(refs))} would find another node: {why}"
 
     @property
     def assumed(self) -> str:

@@ -44,7 +44,6 @@ MOST_STEPS, STEPS_EACH = 8_000_000, 600
 
 The loss of a zone of a thousand nodes with 12,000 pods takes two million.
 """
-_MOST_NAMED = 4
 _SYMPTOM = "symptom"
 """The role of a rule that names no cause: a finding about the same pods says more."""
 
@@ -110,7 +109,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
 def _skipped(skips: Sequence[Skip]) -> Iterator[str]:
     cut = [skip.rule for skip in skips if skip.cut]
     if cut:
-        yield f"{many(len(cut), 'rule')} of lint ({first_few(cut, _MOST_NAMED)}), because {work.WHY}"
+        yield f"{many(len(cut), 'rule')} of lint ({first_few(cut)}), because {work.WHY}"
 
 
 # --- One finding per cause: the most important one has what the others say ------------------------------------------

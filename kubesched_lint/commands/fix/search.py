@@ -41,7 +41,7 @@ from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import many
+from kubesched_lint.text import SHOWN, many
 from kubesched_lint.world.world import World
 
 MOST_TRIALS = 200
@@ -56,7 +56,6 @@ _MOST_FOR_ONE, _STEPS_FOR_ONE = 8, 4_000_000
 """Trials for one finding, and their steps, in an editor that waits: a misspelt name may be like a thousand others."""
 _MOST_TO_COUNT = 10
 """Trials that only count what --unsafe-fixes would fix."""
-_FEW = 3
 _UNLIMITED = 1e15
 """A limit that only counts."""
 
@@ -145,9 +144,9 @@ class _Refusal(Struct, frozen=True):
 
 
 def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
-    """Yield a message per refusal of one file for one reason; one message for more than ``_FEW``."""
+    """Yield a message per refusal of one file for one reason; one message for more than ``SHOWN`` of them."""
     first = refusals[0]
-    if len(refusals) > _FEW:
+    if len(refusals) > SHOWN:
         yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
     else:
         found = Counter(f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}" for one in refusals)

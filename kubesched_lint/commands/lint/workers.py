@@ -17,7 +17,6 @@ E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
 T = TypeVar("T")
 _LONGEST_REASON = 300
-_MOST_NAMED = 8
 
 
 class Workers(ProcessPoolExecutor):
@@ -82,7 +81,7 @@ class Lost:
 
     def told(self) -> None:
         for reason, names in self._names.items():
-            what = first_few(sorted(names), _MOST_NAMED)
+            what = first_few(sorted(names))
             self._tell(f"{what}: linted in this process, because {reason}")
 
 

@@ -32,7 +32,6 @@ T = TypeVar("T")
 
 MOST_STEPS, STEPS_EACH = 10_000_000, 1_000
 """Limit of the work for both sides (see ``work``), and more for each document."""
-_FEW = 5
 
 
 class Side(Struct, frozen=True):
@@ -151,4 +150,4 @@ def _uncompared(reports: Sequence[Report | None]) -> Iterator[str]:
         return
     rules = sorted({rule for report in reports if report is not None for rule in _cut(report)})
     if rules:
-        yield f"findings of {first_few(rules, _FEW)} are compared only in part: {work.WHY}"
+        yield f"findings of {first_few(rules)} are compared only in part: {work.WHY}"

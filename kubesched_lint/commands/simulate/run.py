@@ -61,8 +61,6 @@ ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 LARGE_WORKLOADS, LARGE_NODES, LARGE_POOLS = 800, 2_000, 50
 """The most that a large set of such pods has."""
 
-_FEW = 5
-"""Number of objects of a kind that a note names."""
 _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
@@ -308,7 +306,7 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
 
 
 def _first(names: Sequence[str]) -> str:
-    return first_few(names, _FEW)
+    return first_few(names)
 
 
 def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Picture | None]:

@@ -195,7 +195,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
 
 
 def _first(workloads: Sequence[Workload]) -> str:
-    return first_few([str(workload) for workload in workloads], 1)
+    return first_few([str(workload) for workload in workloads], most=1)
 
 
 class _Earlier:

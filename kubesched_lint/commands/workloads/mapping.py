@@ -112,7 +112,7 @@ def _facts(custom: Custom) -> Iterator[str]:
     if custom.selector is not None:
         by = f" of a {custom.owner}" + (f" {custom.owner_name}" if custom.owner_name else "") if custom.owner else ""
         yield f"its running pods: those{by} with {_selected(custom.selector)}"
-    yield from (f"claims of {template}: {first_few(names, 3)}" for template, names in custom.claims.items() if names)
+    yield from (f"claims of {template}: {first_few(names)}" for template, names in custom.claims.items() if names)
     yield from (f"unknown: {', '.join(events)}: {why}" for why, events in _by_reason(custom.unknown).items())
 
 

@@ -22,7 +22,7 @@ from kubesched_lint.text import many
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_MANY = 100
+_ANY_NUMBER = 100
 """Pods of which a bound allows some to be missing, unless it allows that of no number."""
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
@@ -252,7 +252,7 @@ def unscaled_budgets(it: Member) -> Iterator[Unscaled]:
     if (kind not in WITHOUT_SCALE and kind != "Pod") or (not it.replicas and it.workload.kind != "DaemonSet"):
         return
     for budget in budgets_of(it):
-        if not budget.asks_for_scale or not allowed_disruptions(budget, _MANY, _MANY):
+        if not budget.asks_for_scale or not allowed_disruptions(budget, _ANY_NUMBER, _ANY_NUMBER):
             continue
         if kind == "Pod" and not _are_bare(budget, it.world):
             continue

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.analysis.limits import MOST_SPARE
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-MOST_SPARE = 60
-"""Most nodes that pools might add during an event; with more, the search would take too long."""
 
 
 class WhatIf(Struct, Generic[T], frozen=True):

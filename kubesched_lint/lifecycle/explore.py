@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.limits import MOST_WORK, MOVES_EACH
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
@@ -24,11 +25,6 @@ Enter = Callable[[State], Iterator[State]]
 """Yields the starts of a phase from an end of the phase before it."""
 
 DEFAULT_STATES = 20_000
-MOVES_EACH = 100
-"""Limit on moves per allowed state: several moves lead to the same state."""
-
-MOST_WORK = 250_000
-"""Limit for all courses of a phase: a second. A step costs ``PLACE`` plus 1 per node and entry of its state."""
 
 
 def seeded(seed: int | str) -> Random:

@@ -13,10 +13,8 @@ from typing import NamedTuple
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
+from kubesched_lint.lifecycle.limits import FEW
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-
-FEW_ALIKE = 4
-"""Ask about each of fewer workloads by itself."""
 
 
 class Rivals(NamedTuple):
@@ -110,7 +108,7 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
     return {
         number: found
         for numbers in groups.values()
-        if len(numbers) >= FEW_ALIKE
+        if len(numbers) > FEW
         for found in [Alike(setting, numbers)]
         for number in numbers
     }

@@ -9,11 +9,10 @@ from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import brief, first_few, many
 
-_MOST = 20
-"""Findings of a section that are shown without --verbose."""
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""
 
@@ -38,11 +37,11 @@ def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
             continue
         yield paint.bold(f"{title} ({len(found):,})")
         yield ""
-        for one in found if verbose else found[:_MOST]:
+        for one in found if verbose else found[:MOST_LINES]:
             yield from _finding(one, paint, room, verbose)
             yield ""
-        if len(found) > _MOST and not verbose:
-            yield from (f"  … and {len(found) - _MOST:,} more: --verbose and --format json show them", "")
+        if len(found) > MOST_LINES and not verbose:
+            yield from (f"  … and {len(found) - MOST_LINES:,} more: --verbose and --format json show them", "")
     yield from _model(audit, paint, room, verbose)
     yield from _footer(audit, room)
 

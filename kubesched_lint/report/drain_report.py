@@ -22,11 +22,10 @@ from kubesched_lint.findings import Location, Severity
 from kubesched_lint.model.quantity import show
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import first_few, many
 
-_MOST_MOVES = 30
-"""Lines of moves that the text shows; the JSON has all."""
 _EVIDENCE = {
     PROVEN: "proven for every order of events and any scheduler",
     BY_DEFAULT: "for every order of events with the default scheduler's scores",
@@ -113,7 +112,7 @@ def tightest(tight: Tight | None) -> str:
 
 def _moves(waves: Sequence[Wave], palette: Palette, room: int) -> Iterator[str]:
     """The moves of one trace, if they are few."""
-    if not 0 < sum(len(wave.moves) for wave in waves) <= _MOST_MOVES:
+    if not 0 < sum(len(wave.moves) for wave in waves) <= MOST_LINES:
         return
     yield ""
     yield palette.dim("one trace, with the default scheduler:")

@@ -25,7 +25,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.names import label_key, label_value, size
 
 Value = dict[str, Any]
-_ANNOTATIONS_LIMIT = 256 * 1024
+_ANNOTATION_BYTES = 256 * 1024
 NEEDS_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
 NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
 NOT_AN_OPERATOR = "not a valid selector operator"
@@ -59,8 +59,8 @@ def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | N
         for detail in label_key(key.lower()):
             yield invalid((*path, MapKey(key)), key, detail, field=field_of(path) if field is None else field)
         total += size(key) + size(value)
-    if total > _ANNOTATIONS_LIMIT:
-        yield too_long(path, _ANNOTATIONS_LIMIT, field=field)
+    if total > _ANNOTATION_BYTES:
+        yield too_long(path, _ANNOTATION_BYTES, field=field)
 
 
 def label_selector(selector: Value | None, path: Path) -> Iterator[Cause]:

@@ -13,7 +13,7 @@ from kubesched_lint.findings import Location, Path
 from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.text import SHOWN, first_few
+from kubesched_lint.text import first_few
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.pod_groups import gate_of
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -166,9 +166,7 @@ def what_is_refused(world: World, told: Collection[int] = ()) -> tuple[str, ...]
 
 def sentence(found: Iterable[Refusal]) -> str:
     """Return the server's sentences with their places."""
-    return first_few(
-        [f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(found)]
-    )
+    return first_few([f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(found)])
 
 
 def _placed(found: Iterable[Refusal]) -> Iterable[tuple[Refusal, Location]]:

@@ -13,6 +13,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import Severity
 from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
@@ -26,7 +27,6 @@ from kubesched_lint.text import first_few, plural
 
 _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
-_MOST_NODES = 64
 
 
 def drifted(now: Now) -> Iterator[Found]:
@@ -59,7 +59,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
     if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
         return
     state, found = now.state, dict[str, list[int]]()
-    for position in list(dict.fromkeys(_suspects(crowd, state)))[:_MOST_NODES]:
+    for position in list(dict.fromkeys(_suspects(crowd, state)))[:MOST_PLACES]:
         mark = state.mark()
         try:
             state.remove(placement_on(position, crowd, state))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.pending import is_waiting
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.manifests.document import location_of
@@ -46,8 +47,6 @@ _FIELDS = {
 }
 _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
-_MOST_COMPARED = 20
-"""Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
 
 class Crowd(Struct, frozen=True):
@@ -95,7 +94,7 @@ class Now:
         found: dict[ObjectRef, list[Crowd]] = {}
         for crowd in self._crowds():
             mine = found.setdefault(crowd.ref, [])
-            alike = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if c.pod == crowd.pod), None)
+            alike = next((n for n, c in enumerate(mine[:MOST_PLACES]) if c.pod == crowd.pod), None)
             if alike is None:
                 mine.append(crowd)
             else:

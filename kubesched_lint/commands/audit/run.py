@@ -33,17 +33,13 @@ from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.spread import uneven
 from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.findings import Skip
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.progress import at
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
-MOST_STEPS, STEPS_EACH = 8_000_000, 600
-"""Limit of the work of an audit, and more for each pod; see ``work``. Each section may use half of what is left.
-
-The loss of a zone of a thousand nodes with 12,000 pods takes two million.
-"""
 _SYMPTOM = "symptom"
 """The role of a rule that names no cause: a finding about the same pods says more."""
 

@@ -35,7 +35,10 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
+from kubesched_lint.commands.limits import MOST_TARGETS
 from kubesched_lint.controllers.bounds import unknown_scale
+from kubesched_lint.lifecycle.limits import MOST_IN_COURSE, MOST_PODS
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
@@ -45,15 +48,10 @@ from kubesched_lint.progress import titled
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
+from kubesched_lint.world.limits import MOST_NODES
 from kubesched_lint.world.pod_labels import not_followed
 
-MOST_NODES, MOST_PODS, MOST_TARGETS = 24, 80, 6
-"""The largest cluster, and the most nodes to drain, for which waves are searched exhaustively."""
-MOST_STEPS = 8_000_000
-"""Limit of the work of one plan with the default effort; see ``work``."""
-STEPS_EACH = 300
-"""More steps for each running pod: a thousand nodes with 12,000 pods take 1.6 million."""
-_TRACES, _MANY = 3, 50_000
+_TRACES = 3
 """Random traces; only one where nodes times pods are more than this."""
 
 
@@ -161,7 +159,7 @@ class Planner:
     @property
     def _courses(self) -> int:
         """Number of traces that are followed side by side."""
-        return _TRACES if len(self._now.setting.nodes) * self._pods <= _MANY else 1
+        return _TRACES if len(self._now.setting.nodes) * self._pods <= MOST_IN_COURSE else 1
 
     # --- exhaustive -------------------------------------------------------------------------------------------------
 

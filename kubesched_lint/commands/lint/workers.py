@@ -11,12 +11,12 @@ from multiprocessing import active_children, connection, parent_process
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.text import first_few
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
 T = TypeVar("T")
-_LONGEST_REASON = 300
 
 
 class Workers(ProcessPoolExecutor):
@@ -89,7 +89,7 @@ def _in_words(error: BaseException) -> str:
     if isinstance(error, BrokenExecutor):  # its own text says nothing else
         return "a worker died; if memory is short, use fewer processes"
     why = " ".join(str(error).split())
-    why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
+    why = why if len(why) <= LONGEST_REASON else f"{why[:LONGEST_REASON]} …"
     return f"a worker failed with {type(error).__name__}: {why}"
 
 

@@ -17,6 +17,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 from kubesched_lint.text import SHOWN, and_more, many, plural
 
@@ -27,8 +28,6 @@ _HEAD = 26
 _PAD = 8
 _DOT = 10
 _HUES = 8
-_MOST_LEGEND = 16
-_MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
@@ -71,7 +70,7 @@ def picture(diagram: ClusterDiagram) -> Iterator[str]:
     yield "".join(waits[:SHOWN])
     if waits[SHOWN:]:
         more = f"{len(waits) - SHOWN:,} more workloads with Pending pods"
-        yield f"<details><summary>{more}</summary>{''.join(waits[SHOWN:_MOST_PENDING])}</details>\n"
+        yield f"<details><summary>{more}</summary>{''.join(waits[SHOWN:MOST_FULL])}</details>\n"
     yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in diagram.notes)
 
 
@@ -169,9 +168,9 @@ def _legend(diagram: ClusterDiagram) -> Iterator[str]:
         return
     items = "".join(
         f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(diagram.workloads[number].title)}</li>'
-        for number in there[:_MOST_LEGEND]
+        for number in there[:MOST_LINES]
     )
-    more = f"<li>and {len(there) - _MOST_LEGEND:,} more workloads</li>" if there[_MOST_LEGEND:] else ""
+    more = f"<li>and {len(there) - MOST_LINES:,} more workloads</li>" if there[MOST_LINES:] else ""
     yield f'<ul class="legend">{items}{more}</ul>\n'
 
 

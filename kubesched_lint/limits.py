@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST_STEPS = 7_000_000
-"""Steps of ``work`` of a run, about seven seconds; parts get a share. The rest is not checked, or unknown, and reported so."""
+"""Steps of ``work`` of a run, about seven seconds; parts get a share. The rest is reported as unknown."""
 STEPS_EACH = 600
 """Further steps for each document or running pod: a large set is not cut short for its size alone."""
 LARGEST_SETTINGS = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MOST_TRIALS = 200
 """Times that ``fix`` lints the set; findings beyond are reported as not tried."""
-MOST_REMEDIES = 16
+MOST_REMEDIES = 8
 """Remedies of one finding that are tried, in an editor findings of one place: a misspelt name may be like thousands."""
 MOST_ROWS = 100
 """Rows of the matrix in a report; a note says which are left out."""

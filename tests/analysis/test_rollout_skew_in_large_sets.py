@@ -44,7 +44,7 @@ def test_a_large_set_simulates_few_workloads_and_those_that_depend_on_it(monkeyp
     severity = {f.object.name: f.severity.word for f in findings if f.object}
     assert {severity[f"two{i}"] for i in range(20)} == {severity["host0"]} == {"note"}
     assert severity["many0"] == "warning"
-    assert [severity[f"four{i}"] for i in range(20)] == ["note"] * 12 + ["warning"] * 8
+    assert [severity[f"four{i}"] for i in range(20)] == ["note"] * 15 + ["warning"] * 5
 
 
 def test_what_is_simulated_alone_ends_as_in_a_small_set() -> None:

@@ -20,11 +20,10 @@ from typing import IO
 
 from msgspec import Struct
 
+from kubesched_lint.limits import LARGEST_OUTPUT, LARGEST_SETTINGS
+
 TIMEOUT = 60.0
 """Seconds that a program may take."""
-LARGEST = 64 * 1024 * 1024
-"""Most bytes of standard output."""
-_LONGEST_ERROR = 1 << 20
 _PIECE = 1 << 16
 
 OFFLINE: Mapping[str, str] = {
@@ -74,9 +73,9 @@ def run(
     ``given`` is its standard input.
 
     Raises NotInstalledError, and ProgramError if it cannot be started, takes longer than ``timeout`` seconds or writes
-    more than ``largest`` bytes (``LARGEST`` if 0).
+    more than ``largest`` bytes (``LARGEST_OUTPUT`` if 0).
     """
-    largest = largest or LARGEST
+    largest = largest or LARGEST_OUTPUT
     try:
         process = subprocess.Popen(
             command,
@@ -110,7 +109,7 @@ def run(
 
     readers = [
         Thread(target=read, args=(0, process.stdout, largest), daemon=True),
-        Thread(target=read, args=(1, process.stderr, _LONGEST_ERROR), daemon=True),
+        Thread(target=read, args=(1, process.stderr, LARGEST_SETTINGS), daemon=True),
     ]
     deadline = monotonic() + timeout
     try:

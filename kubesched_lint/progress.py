@@ -18,7 +18,7 @@ AFTER = 2.0
 """Seconds before the line appears."""
 _PAUSE = 0.2
 """Seconds between two of its states."""
-_CALLS_EACH = 200
+_CALLS_A_LOOK = 200
 """Calls between two looks at the clock, which take as long as the rest of a call."""
 
 
@@ -36,7 +36,7 @@ class _Line:
     def tick(self) -> bool:
         """Show the line if it is time to; for ``work.stoppable``, which must not end the run."""
         self._calls += 1
-        if self._calls >= _CALLS_EACH:
+        if self._calls >= _CALLS_A_LOOK:
             self.look()
         return False
 

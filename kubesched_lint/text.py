@@ -8,11 +8,12 @@ from functools import lru_cache
 from typing import TypeVar
 
 T = TypeVar("T")
+SHOWN = 3
+"""So many names a note lists before ``and 4 more``."""
 LONGEST_LIST = 6
-"""So many items of a long list are shown."""
+"""So many items of a long list in the message of a finding are shown; a list of up to twice as many is not cut."""
 _LONG = 300
 """Texts with fewer characters are never cut."""
-_FEW, _MANY = 6, 12
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
 _LONG_NAME, _LONG_SIGN = 80, " "
@@ -44,21 +45,21 @@ def and_more(left: int, noun: str = "") -> str:
     return f" and {left:,} more{noun and ' ' + plural(left, noun)}" if left > 0 else ""
 
 
-def first_few(names: Sequence[str], most: int, glue: str = ", ") -> str:
+def first_few(names: Sequence[str], glue: str = ", ", most: int = SHOWN) -> str:
     """Return the first ``most`` names and how many more there are: ``a, b, c and 4 more``."""
     return glue.join(names[:most]) + and_more(len(names) - most)
 
 
-def in_which(names: Sequence[str], total: int, most: int = 4) -> str:
+def in_which(names: Sequence[str], total: int) -> str:
     """Return `` (in prod-eu, prod-us)`` for some of ``total`` targets or clusters; nothing for all of them."""
-    return "" if len(names) == total else f" (in {first_few(names, most)})"
+    return "" if len(names) == total else f" (in {first_few(names)})"
 
 
-def not_read(counts: Mapping[str, int], most: int = 3) -> str:
+def not_read(counts: Mapping[str, int]) -> str:
     """Return ``151 HelmReleases and 2 Helm charts were not read``, the kinds with most things first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    named = [many(count, kind, kind if kind.endswith("s") else None) for kind, count in ordered[:most]]
-    more = len(ordered) - most
+    named = [many(count, kind, kind if kind.endswith("s") else None) for kind, count in ordered[:SHOWN]]
+    more = len(ordered) - SHOWN
     parts = [*named, many(more, "more kind")] if more > 0 else named
     return f"{joined(parts)} {plural(sum(counts.values()), 'was', 'were')} not read"
 
@@ -76,15 +77,15 @@ def brief(text: str) -> str:
 
 def _brief_lists(text: str) -> str:
     for glue in ("; ", " + ", ", "):
-        parts = text.split(glue)
-        if len(parts) > _MANY:
-            text = glue.join(ends_of(parts, str))
+        text = glue.join(ends_of(text.split(glue), str))
     return text
 
 
 def ends_of(parts: Sequence[T], shown: Callable[[T], str]) -> Sequence[str]:
-    """Return what ``brief`` leaves of a long list: its first parts, ``… 209 more …`` and the last one."""
-    return (*map(shown, parts[:_FEW]), f"… {len(parts) - _FEW - 1:,} more …", shown(parts[-1]))
+    """Return what ``brief`` leaves of a list: of a long one the first parts, ``… 209 more …`` and the last one."""
+    if len(parts) <= 2 * LONGEST_LIST:
+        return tuple(map(shown, parts))
+    return (*map(shown, parts[:LONGEST_LIST]), f"… {len(parts) - LONGEST_LIST - 1:,} more …", shown(parts[-1]))
 
 
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", "LimitRange", "ResourceQuota")
 
-_STEPS = 4
-"""The cost in steps of one quota's check of one pod."""
-_STEPS_OF_A_RANGE = 25
-"""The cost in steps of one LimitRange's check of one pod."""
 ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
@@ -246,7 +242,7 @@ class Admission:
             at = causes[0].path
             yield AdmissionRefusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
         for limits in differing:
-            work.spend(_STEPS_OF_A_RANGE)
+            work.spend(work.CALL)
             found = tuple(broken(pod, limits))
             if found:
                 yield AdmissionRefusal(
@@ -326,7 +322,7 @@ class Admission:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):
-            work.spend(_STEPS)
+            work.spend(work.LOOK)
             missing = unset(pod, quota.hard)
             if not missing:
                 continue

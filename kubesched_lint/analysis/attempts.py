@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.coming import scheduled_pod
+from kubesched_lint.analysis.limits import MOST_TRIES
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth, positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
@@ -41,10 +42,6 @@ raising = False
 
 class RefutedError(AssertionError):
     """A run of the model contradicts a proof."""
-
-
-_STEPS_EACH = 20
-"""Most decisions per pod in one run; without a limit preemption could go on for long."""
 
 
 class _Queue:
@@ -96,7 +93,7 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
         for queue, count in zip(queues, created, strict=True):
             del queue.waiting[count:]
         refused = [most - count for most, count in zip(wanted, created, strict=True)]
-        if not _run(queues, state, choose, steps=_STEPS_EACH * (sum(wanted) + 1)):
+        if not _run(queues, state, choose, steps=MOST_TRIES * (sum(wanted) + 1)):
             return None
         return {q.workload: lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
     finally:

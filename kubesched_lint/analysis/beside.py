@@ -8,18 +8,15 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Queued, queued_pods
+from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.world import Member, World
-
-MOST_STEPS = 6_000_000
-"""Limit of work (see ``work``) for placing the other workloads."""
-MOST_PODS = 5_000
-"""A larger set is not placed: one answer must not take minutes."""
 
 Turn = Callable[[], tuple[bool, int]]
 """Return whether the pod in question fits now, and how many copies before it found a node since the last turn."""
@@ -41,7 +38,7 @@ def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn
     Pods without a node are tried again after the others, as in the scheduler's queue. Return None, and bind nothing,
     if the set makes too many pods. Running pods of the other workloads stay where they are.
     """
-    if pods_of_the_set(world) > MOST_PODS:
+    if pods_of_the_set(world) > MOST_PODS_TRIED:
         return None
     queue: list[tuple[Queued, Placer] | None] = []
     for workload in world.as_created:

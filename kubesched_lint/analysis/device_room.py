@@ -127,7 +127,7 @@ def _must_know_classes(it: Member) -> None:
 
 # --- why no node has devices for a request ----------------------------------------------------------------------------
 
-FAILS, BROKEN, TAINTED, NO_MATCH, TOO_FEW = "fails", "broken", "tainted", "no match", "too few"
+FAILS, BROKEN, TAINTED, NO_MATCH, SHORT = "fails", "broken", "tainted", "no match", "too few"
 
 
 def shortcoming(request: Request, room: DeviceRoom) -> str:
@@ -142,7 +142,7 @@ def shortcoming(request: Request, room: DeviceRoom) -> str:
         return BROKEN
     if any(_has_closed(survey, room.demand(request, survey)) for survey in request.options):
         return TAINTED
-    return TOO_FEW if any(survey.all_left for survey in request.options) else NO_MATCH
+    return SHORT if any(survey.all_left for survey in request.options) else NO_MATCH
 
 
 def _has_closed(survey: Survey, demand: int) -> bool:

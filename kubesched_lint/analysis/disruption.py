@@ -22,9 +22,7 @@ from kubesched_lint.text import many
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_STEPS = 3
-"""Work units (see ``work``) to check whether a budget covers a pod."""
-_MANY = 100
+_ANY_NUMBER = 100
 """Pods of which a bound allows some to be missing, unless it allows that of no number."""
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
@@ -117,7 +115,7 @@ class Budgets:
         groups += self._odd.get(workload.namespace, ())
         near = [one for g in groups if g.covers(workload.namespace, labels) for one in g.budgets]
         left_out = wide.left_out.by(labels)
-        work.spend(_STEPS * (1 + len(groups) + len(left_out)))
+        work.spend(work.LOOK * (1 + len(groups) + len(left_out)))
         first = islice(((n, b) for n, b, group in wide.members if group not in left_out), most)
         last = [one for one in near if one[1] in self.linted]
         last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and b in self.linted), 1)
@@ -146,7 +144,7 @@ class Budgets:
         labels = labels_when_created(workload)
         for label in (None, *labels.items()):
             for group in posted.get((workload.namespace, label), ()):
-                work.spend(_STEPS)
+                work.spend(work.LOOK)
                 if group.covers(workload.namespace, labels):
                     found += group.budgets
         seen = set()
@@ -189,7 +187,7 @@ class Budgets:
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
         for label in self._group[budget].labels:
             for workload in self._workloads.get((budget.namespace, label), ()):
-                work.spend(_STEPS)
+                work.spend(work.LOOK)
                 if covers(budget, workload.namespace, labels_when_created(workload)):
                     yield workload
 
@@ -265,7 +263,7 @@ def unscaled_budgets(it: Member) -> Iterator[Unscaled]:
     if (kind not in WITHOUT_SCALE and kind != "Pod") or (not it.replicas and it.workload.kind != "DaemonSet"):
         return
     for budget in budgets_of(it):
-        if not budget.asks_for_scale or not allowed_disruptions(budget, _MANY, _MANY):
+        if not budget.asks_for_scale or not allowed_disruptions(budget, _ANY_NUMBER, _ANY_NUMBER):
             continue
         if kind == "Pod" and not _are_bare(budget, it.world):
             continue

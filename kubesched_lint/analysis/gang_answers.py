@@ -11,7 +11,7 @@ from kubesched_lint.world.gangs import Gang
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.gangs import Rest
 
-TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
+FEWER, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
 SCHEDULERS = "its pods name different schedulers, and an attempt takes those of one only"
 ORDERED = "a StatefulSet with podManagementPolicy OrderedReady creates its pods one after another"
 
@@ -45,7 +45,7 @@ class Answer(Struct, frozen=True):
 def because(answer: Answer) -> str:
     """Return why a gang starts, may miss its placement or never starts; empty if that is not known."""
     gang, group = answer.gang, f"PodGroup {answer.gang}"
-    if answer.verdict == TOO_FEW:
+    if answer.verdict == FEWER:
         ordered = "" if gang.pods < gang.needed else f" before one is ready: {ORDERED}"
         return f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.at_once}{ordered}"
     if answer.verdict == IMPOSSIBLE:

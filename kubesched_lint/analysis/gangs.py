@@ -15,10 +15,10 @@ from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
+    FEWER,
     IMPOSSIBLE,
     MAY_MISS,
     SCHEDULERS,
-    TOO_FEW,
     UNKNOWN,
     Answer,
     Places,
@@ -30,6 +30,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.gangs import outcomes
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -45,7 +46,6 @@ _CUT = "it has more courses than are followed"
 _UNSCHEDULED = "pods of it have scheduling gates, a nodeName, or another scheduler"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
-_STEPS = 1_000_000
 
 
 @once_per_world
@@ -60,7 +60,7 @@ def _answer(gang: Gang, world: World) -> Answer:
     if beyond or not gang.pods:
         return Answer(UNKNOWN, gang, reason=beyond or "no pod is created")
     if gang.at_once < gang.needed:
-        return Answer(TOO_FEW, gang)  # podgroup-min-count reports it
+        return Answer(FEWER, gang)  # podgroup-min-count reports it
     waiting = [
         BoundPod(f"{it.workload.name}-{number}", "", pod)
         for it, pod in zip(gang.members, pods, strict=True)
@@ -194,7 +194,7 @@ def _followed(
     state = at_rest(world).state
     gates = {*enabled_gates(world), GROUPS, GANGS}
     group = replace(gang.group, min_count=gang.needed)
-    steps = min(work.share(0, 2), _STEPS)
+    steps = min(work.share(0, 2), MOST_STEPS // 8)
     found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
     enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
     missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
+from kubesched_lint.analysis.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
 from kubesched_lint.analysis.stock import FIRST, Group, Stock, fullest, groups_of, stocks_of
@@ -37,11 +38,7 @@ from kubesched_lint.world.offers import Offer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
 
-MOST_PODS = 2_000
-_STEPS = 10
-"""Work units (see ``work``) per node when a state is built."""
-_MOST_NODES = 500
-_OFTEN = 20
+_REBUILDS = 20
 """After so many new states all stocks hold twice as many spares: else each of many pools would cost a state."""
 
 
@@ -56,8 +53,8 @@ def planned_growth(world: World, seed: int) -> Plan:
     if not world.pools or world.cluster is None:
         return Plan()
     wanted = pods_of_the_set(world.without_pools)
-    if wanted > MOST_PODS:
-        return Plan(skipped=f"growth is planned for at most {MOST_PODS:,} pods; these manifests make {wanted:,}")
+    if wanted > MOST_PODS_TRIED:
+        return Plan(skipped=f"growth is planned for at most {MOST_PODS_TRIED:,} pods; these manifests make {wanted:,}")
     return _Growth(world, seed).plan()
 
 
@@ -175,10 +172,10 @@ class _Growth:
         self._rebuild()
         ordered = sorted(waiting, key=lambda q: _bulk(q.pod), reverse=True)
         progress = True
-        while progress and len(self.new) < _MOST_NODES:
+        while progress and len(self.new) < MOST_NODES_GROWN:
             progress = False
             for queue in ordered:
-                while queue.left and len(self.new) < _MOST_NODES and self._place_one(queue):
+                while queue.left and len(self.new) < MOST_NODES_GROWN and self._place_one(queue):
                     progress = True
 
     def _place_one(self, queue: _Queue) -> bool:
@@ -305,9 +302,9 @@ class _Growth:
         if not stock.free:
             stock.wanted *= 2
             self.rebuilt += 1
-            if self.rebuilt % _OFTEN == 0:
+            if self.rebuilt % _REBUILDS == 0:
                 for one in self.stocks:
-                    one.wanted = max(one.wanted, FIRST << self.rebuilt // _OFTEN)
+                    one.wanted = max(one.wanted, FIRST << self.rebuilt // _REBUILDS)
             self._rebuild()
         return self.state.index.positions[node.name]
 
@@ -321,7 +318,7 @@ class _Growth:
             stock.free = range(len(nodes), len(nodes) + len(spares))
             stocks += [stock] * len(spares)
             nodes += spares
-        work.spend(_STEPS * len(nodes))
+        work.spend(work.LOOK * len(nodes))
         self.spares = dict(enumerate(stocks, self.there.bit_length()))
         for group in self.groups:
             group.nodes = of(position for stock in group.stocks for position in stock.free)

@@ -8,16 +8,15 @@ from itertools import chain, combinations, zip_longest
 from msgspec import Struct
 
 from kubesched_lint.analysis.coming import scheduled_pod
+from kubesched_lint.analysis.limits import MOST_ROUNDS
 from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.gangs import Gang, loose_groups
 from kubesched_lint.world.world import World
-
-_MOST_PODS = 200
-_MOST_GROUPS = 8
 
 
 class HalfPlaced(Struct, frozen=True):
@@ -32,7 +31,7 @@ class HalfPlaced(Struct, frozen=True):
 def half_placed(world: World) -> Iterator[HalfPlaced]:
     """Yield each pair of groups that fit alone, and of which a course leaves both with part of their pods."""
     state = at_rest(world).state
-    asked = [(group, pods) for group in loose_groups(world) if (pods := _pods(group, world))][:_MOST_GROUPS]
+    asked = [(group, pods) for group in loose_groups(world) if (pods := _pods(group, world))][:MOST_ROUNDS]
     alone = [(group, pods) for group, pods in asked if len(_placed(pods, state)) == len(pods)]
     for (one, ours), (other, theirs) in combinations(alone, 2):
         found = _in_turns((one, other), (ours, theirs), state)
@@ -51,7 +50,7 @@ def _pods(group: Gang, world: World) -> list[Pod]:
         if it.usable & world.index.unknown_resources:
             return []
         found += [pod] * it.replicas
-    return found if 1 < len(found) <= _MOST_PODS else []
+    return found if 1 < len(found) <= MOST_PODS else []
 
 
 def _placed(pods: Sequence[Pod], state: ClusterState) -> list[Pod]:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.programme import most_pods
 from kubesched_lint.analysis.reachability import blocked_affinities
@@ -29,6 +30,7 @@ from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.scheduler.framework import as_checked
+from kubesched_lint.text import SHOWN
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.staying import staying_beside_set
@@ -37,12 +39,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 T = TypeVar("T")
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
-_MOST_VARIABLES = 20_000
-_MOST_SOLVED = 40
-"""Most workloads for the integer programme; a larger set is only counted."""
-_MOST_REPORTED, _MOST_ROUNDS = 3, 12
-_MOST_TRIED = 1_000
-"""Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
 
 class Impossible(Struct, frozen=True):
@@ -154,17 +150,17 @@ def impossible(world: World) -> Iterator[Impossible]:
     reported: set[tuple[object, ...]] = set()
     if len(sure) < len(demands):
         yield from _impossible(Problem(world, sure), reported)
-    if len(reported) < _MOST_REPORTED:
+    if len(reported) < SHOWN:
         yield from _impossible(Problem(world, demands), reported)
 
 
 def _impossible(problem: Problem, reported: set[tuple[object, ...]]) -> Iterator[Impossible]:
     """Yield sets for causes that are not ``reported`` yet."""
     world = problem.world
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         demands = problem.demands
         culprits = overfull(problem)
-        if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(world):
+        if culprits is None and 1 < len(demands) <= MOST_SOLVED and not _seen_to_fit(world):
             culprits = _smallest(world, demands)
         if culprits is None:
             return
@@ -174,14 +170,14 @@ def _impossible(problem: Problem, reported: set[tuple[object, ...]]) -> Iterator
         if len(culprits.demands) > 1 and not culprits.is_pair_by_port and cause not in reported:
             reported.add(cause)
             yield culprits
-            if len(reported) == _MOST_REPORTED:
+            if len(reported) == SHOWN:
                 return
         problem = problem.without(culprits.demands[-1])
 
 
 def _seen_to_fit(world: World) -> bool:
     """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
-    if world.pools or world.index.unknown_resources or pods_of_the_set(world) > _MOST_TRIED:
+    if world.pools or world.index.unknown_resources or pods_of_the_set(world) > MOST_PODS_TRIED:
         return False
     return not all(one.left for one in each_trial(world))
 
@@ -332,7 +328,7 @@ def _placeable(problem: Problem, groups: Sequence[str]) -> int:
     bound = _by_counting(problem, groups)
     if bound < sum(d.count for d in problem.demands):
         return bound
-    if len(problem.demands) * len(problem.classes) > _MOST_VARIABLES:
+    if len(problem.demands) * len(problem.classes) > MOST_VARIABLES:
         return bound
     solved = most_pods(problem, groups)
     return bound if solved is None else min(bound, solved)

@@ -15,7 +15,7 @@ from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, 
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.scheduler.framework import static_feasible
-from kubesched_lint.text import and_more
+from kubesched_lint.text import SHOWN, and_more
 from kubesched_lint.world.claims import fates
 from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.world.devices import devices_unknown, needs_devices
@@ -148,11 +148,8 @@ def in_one_line(world: World) -> Iterator[str]:
         found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
         status = "assumed, because the cluster file does not say"
     if found:
-        more = and_more(len(found) - _FEW)
-        yield f"{status}: {'; '.join(list(found)[:_FEW])}{more and ';'}{more}"
-
-
-_FEW = 3
+        more = and_more(len(found) - SHOWN)
+        yield f"{status}: {'; '.join(list(found)[:SHOWN])}{more and ';'}{more}"
 
 
 def _of_storage(it: Member) -> Iterator[Lack]:

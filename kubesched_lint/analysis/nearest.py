@@ -19,7 +19,7 @@ from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.text import misspelt, plural
+from kubesched_lint.text import SHOWN, misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""
-_SHOWN = 5
 """So many values of a label are shown."""
 _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
@@ -196,7 +195,7 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
         close = words.closest(wanted.values[0]) if wanted.values and wanted.key not in FIXED else ""
         if close:
             return f"{_nodes(counts[close])} {wanted.key}={close}"
-        shown = ", ".join(words.first(_SHOWN)) + (", …" if len(counts) > _SHOWN else "")
+        shown = ", ".join(words.first(SHOWN)) + (", …" if len(counts) > SHOWN else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
     same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
     key = closest_word(wanted.key, same_value) or carried.keys.closest(wanted.key)

@@ -16,8 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.analysis.limits import MOST_PODS_PENDING
 from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
     from kubesched_lint.world.user_settings import Premises
 
 AGREES, OLDER, DIFFERS, UNTESTED = "agrees", "older", "differs", "untested"
-MOST_STEPS = 2_000_000
-"""Limit of the work for all waiting pods of a cluster; see ``work``."""
-MOST_PODS = 20_000
-"""Pods of a cluster up to which every report compares the messages: they cost a quarter of a second."""
 _LAG = timedelta(minutes=6)
 """The longest time between two attempts, with the half minute until the queue is flushed, and back-off."""
 
@@ -83,7 +81,7 @@ def waiting_pods(world: World) -> tuple[Waiting, ...] | None:
     if cluster is None or not cluster.knows_nodes:
         return ()
     try:
-        with work.within(MOST_STEPS):
+        with work.within(MOST_STEPS // 4):
             return tuple(_Asking(world).answers())
     except work.OutOfWorkError:
         return None
@@ -206,7 +204,7 @@ def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
 
     Reports on something else do not count every pod of a very large cluster for it.
     """
-    if len(cluster.inventory.pods) > MOST_PODS:
+    if len(cluster.inventory.pods) > MOST_PODS_PENDING:
         yield "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
         return
     found = waiting_pods(World(Inventory(), cluster, premises))

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import joined, plural
+from kubesched_lint.text import SHOWN, joined, plural
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 
@@ -26,12 +26,9 @@ class Added(Struct, frozen=True):
         return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
 
 
-MOST_KINDS = 4
-
-
 def listed(added: Sequence[Added]) -> str:
     """``2 × m6i.large in a (pool p), 1 × m6i.large in b (pool p) and 1 × …``; of many kinds the first few."""
-    shown, others = [str(one) for one in added[:MOST_KINDS]], added[MOST_KINDS:]
+    shown, others = [str(one) for one in added[:SHOWN]], added[SHOWN:]
     if others:
         count = sum(one.count for one in others)
         kinds = plural(len(others), "another kind", f"{len(others)} other kinds")

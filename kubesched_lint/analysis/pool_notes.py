@@ -10,19 +10,16 @@ from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import and_more, first_few, plural
+from kubesched_lint.text import SHOWN, and_more, first_few, plural
 from kubesched_lint.world.device_premises import stated_devices
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World
-
-_MOST = 5
-"""Most pools or workloads that are listed one by one."""
 
 
 def pool_notes(world: World) -> Iterator[str]:
     """Yield sentences for a set on a cluster with pools."""
     pools = world.pools
-    yield f"nodes may come from {', '.join(map(_described, pools[:_MOST]))}{_more(len(pools), 'pool')}"
+    yield f"nodes may come from {', '.join(map(_described, pools[:SHOWN]))}{_more(len(pools), 'pool')}"
     idle = world.potential.idle
     if idle:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
@@ -67,11 +64,11 @@ def growth_notes(plan: Plan) -> Iterator[str]:
         yield plan.skipped
     today = [v.workload.ref.title for v in plan.verdicts if v.kind == TODAY]
     if today:
-        yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workload')}"
+        yield f"{TODAY}: {', '.join(today[:SHOWN])}{_more(len(today), 'workload')}"
     others = [v for v in plan.verdicts if v.kind != TODAY]
-    for verdict in others[:_MOST]:
+    for verdict in others[:SHOWN]:
         yield verdict_note(verdict)
-    if len(others) > _MOST:
+    if len(others) > SHOWN:
         in_all = f"; in all {len(plan.nodes)} new nodes: {listed(plan.added)}" if plan.added else ""
         yield f"{_more(len(others), 'workload').strip()}{in_all}"
 
@@ -106,9 +103,9 @@ def _limit(name: str, amount: int) -> str:
 
 
 def _names(pools: list[str]) -> str:
-    return f"{plural(len(pools), 'pool')} {first_few(pools, _MOST)}"
+    return f"{plural(len(pools), 'pool')} {first_few(pools)}"
 
 
 def _more(count: int, noun: str) -> str:
     """The rest of ``count`` that is not listed: `` and 3 more pools``."""
-    return and_more(count - _MOST, noun)
+    return and_more(count - SHOWN, noun)

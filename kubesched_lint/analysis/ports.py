@@ -19,10 +19,6 @@ ALL = "0.0.0.0"
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
-_STEPS = 4
-"""Work units (see ``work``) to compare a user of a port with others."""
-
-
 Key = tuple[str, int]
 """Protocol and port."""
 
@@ -137,7 +133,7 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
     found: list[Crowd] = []
     alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
-        work.spend(_STEPS * (len(found) + len(alone) + 1))
+        work.spend(work.LOOK * (len(found) + len(alone) + 1))
         near = [crowd for crowd in found if crowd.has_no_room_for(user)]
         for others in alone.values():
             while others and Crowd(others[-1]).has_no_room_for(user):

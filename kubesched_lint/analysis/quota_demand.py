@@ -11,8 +11,6 @@ from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.world.running import RunningPods, pods_of_others
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_STEPS = 8
-"""Work units (see ``work``) to count one pod against one entry of a quota."""
 STANDING = (*SCALED, "DaemonSet")
 """Kinds whose pods all exist at the same time (those of a Job run in turn)."""
 
@@ -65,7 +63,7 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
             if not found[i]:
                 continue
             workload, _ = wanted[i]
-            work.spend(_STEPS * len(quota.hard))
+            work.spend(work.LOOK * len(quota.hard))
             each = {name: amount for name in quota.hard if (amount := asked_of(world.member(workload), name))}
             room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
             found[i] = 0 if unset(pods[i], quota.hard) else min((*room, found[i]))

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
+from kubesched_lint.analysis.limits import MOST_EVICTIONS
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -35,10 +36,6 @@ T = TypeVar("T")
 SEEDS = (1, 2, 3)
 _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
 """Kinds whose pods are interchangeable."""
-_MOST_EVICTIONS = 200
-"""Most preemptions in one trial."""
-_STEPS = 20
-"""Cost of an entry of the queue, in steps of ``work``."""
 
 
 class Tried(Struct, frozen=True):
@@ -171,7 +168,7 @@ class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
     def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
-        work.spend(_STEPS * len(asking))
+        work.spend(work.CALL * len(asking))
         self._state = state
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
@@ -193,7 +190,7 @@ class _Trial:
     def run(self) -> Tried:
         for _, wave in groupby(range(len(self._queue)), self._wave):
             self._place(max(wave) + 1)
-        for _ in range(_MOST_EVICTIONS):
+        for _ in range(MOST_EVICTIONS):
             if not self._evict():
                 break
             self._place(len(self._queue))

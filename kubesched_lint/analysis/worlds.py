@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.analysis.limits import MOST_SPARE
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import fits_limits, take
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-MOST_SPARE = 60
-"""Most nodes that pools might add during an event; with more, the search would take too long."""
 
 
 class WhatIf(Struct, Generic[T], frozen=True):
@@ -228,8 +226,6 @@ def _nodes_without_transient(world: World) -> NodeIndex | None:
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
 
-_MOST_NAMED = 3
-
 
 def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
     """The set without some workloads; their running pods then count as other pods, which stay."""
@@ -269,4 +265,4 @@ def resumed_premise(workload: Workload) -> str:
 
 def resumed_premise_of_others(workloads: Sequence[Workload]) -> str:
     """The premise of a hazard that needs pods of paused or suspended workloads."""
-    return f"resumed: {first_few([f'{w} ({w.suspended})' for w in workloads], _MOST_NAMED)}"
+    return f"resumed: {first_few([f'{w} ({w.suspended})' for w in workloads])}"

@@ -13,9 +13,6 @@ from kubesched_lint.text import LONGEST_LIST, and_others, joined
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 
-_MOST_NAMED = 8
-"""Most workloads of a circle that a finding names."""
-
 
 def check(it: Member) -> Iterator[Hazard]:
     blocked = blocked_affinities(it.world).get(it.workload)
@@ -31,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
         values={"others": _others(circle, name), "replicas": it.replicas},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{name(w)} requires the next of the circle", w.source, w.ref)
-            for w in circle[1:_MOST_NAMED]
+            for w in circle[1:LONGEST_LIST]
         ),
     )
 
@@ -50,6 +47,6 @@ def _others(circle: tuple[Workload, ...], name: Callable[[Workload], str]) -> st
 
 def _in_words(circle: tuple[Workload, ...], name: Callable[[Workload], str]) -> str:
     """Return the circle as text; only the beginning and the end of a long one."""
-    left = len(circle) - _MOST_NAMED
-    shown = map(name, circle if left <= 0 else circle[: _MOST_NAMED - 1])
+    left = len(circle) - LONGEST_LIST
+    shown = map(name, circle if left <= 0 else circle[: LONGEST_LIST - 1])
     return " → ".join((*shown, *([f"{left:,} more", name(circle[-1])] if left > 0 else ()), name(circle[0])))

@@ -22,7 +22,6 @@ from kubesched_lint.world.room import bounding_domains, domain_room
 from kubesched_lint.world.staying import preempts, staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_STEPS = 10
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
@@ -138,7 +137,7 @@ def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Con
     why = "is created first"
     if preempts(world.member(victim), first):
         first, victim, why = victim, first, "preempts them"
-    work.spend(_STEPS)
+    work.spend(work.LOOK)
     domains = bounding_domains(world.member(victim), key)
     if domains is None or world.member(first).replicas < len(domains) or not world.member(victim).replicas:
         return None
@@ -169,7 +168,7 @@ def _hazard(it: Member, found: Sequence[_Conflict], term: PodAffinityTerm, varia
         ),
         values={
             "victims": tuple(dict.fromkeys(str(conflict.victim) for conflict in found)),
-            "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts, 6)}",
+            "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts)}",
             "why": one.why,
             "key": key,
             "domains": one.domains,

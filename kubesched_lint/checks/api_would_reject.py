@@ -12,7 +12,7 @@ from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.releases import RECORDED, minor_of
-from kubesched_lint.text import is_slip
+from kubesched_lint.text import SHOWN, is_slip
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals
 from kubesched_lint.world.refused import (
@@ -30,8 +30,6 @@ from kubesched_lint.world.world import World
 
 _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
-
-_FEW = 8
 
 
 def check(document: Document, world: World) -> Iterator[Hazard]:
@@ -107,7 +105,7 @@ def _mistakes(document: Document, found: Refusals) -> Mapping[Path, str]:
     for cause, _ in found:
         if (home := _home(document, cause)) is not None:
             fields.setdefault(home, []).append(field_of(cause.path[len(home) :]))
-    return {home: f"{len(named)}: {sorted(named)[:_FEW]}" for home, named in fields.items()}
+    return {home: f"{len(named)}: {sorted(named)[:SHOWN]}" for home, named in fields.items()}
 
 
 def _home(document: Document, cause: Cause) -> Path | None:

@@ -10,6 +10,7 @@ from sys import intern
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.checks._limits import MOST_NODES
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
@@ -19,14 +20,12 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, static_feasible
-from kubesched_lint.text import plural
+from kubesched_lint.text import SHOWN, plural
 from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.running import lasting_pods, lasting_state
 from kubesched_lint.world.staying import may_preempt, preempting_priority
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_MOST_NODES = 200
-_MOST_SHOWN = 3
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
@@ -105,7 +104,7 @@ def check(it: Member) -> Iterator[Hazard]:
             },
             related=tuple(
                 Place(("metadata", "name"), "is created after it", daemon.workload.source, daemon.workload.ref)
-                for daemon, _ in found[:_MOST_SHOWN]
+                for daemon, _ in found[:SHOWN]
             ),
             cause=intern(" ".join(names)),  # of hundreds of workloads
         )
@@ -143,7 +142,7 @@ def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str
 def _looked_at(it: Member, daemon: Member) -> NodeSet:
     """The nodes of today that both may use; the first of very many."""
     shared = daemon.reach.tolerated & it.usable & it.world.today
-    return shared if shared.bit_count() <= _MOST_NODES else of(islice(positions(shared), _MOST_NODES))
+    return shared if shared.bit_count() <= MOST_NODES else of(islice(positions(shared), MOST_NODES))
 
 
 def _fitting(it: Member) -> NodeSet:

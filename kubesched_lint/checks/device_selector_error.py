@@ -20,7 +20,6 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
-_FEW = 3
 _NO_KEY, _RUNTIME = "no such key: ", "CEL runtime error"
 
 
@@ -55,8 +54,8 @@ def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom
             "better": _better(failure),
             "remedy": _remedy(failure),
             "count": len(failing),
-            "devices": first_few(["/".join(device) for device in failing], _FEW),
-            "node": first_few([nodes[position] for position in stopped], _FEW),
+            "devices": first_few(["/".join(device) for device in failing]),
+            "node": first_few([nodes[position] for position in stopped]),
         },
         cause=f"{failure.device_class or request.wanted} {failure.number} {failure.expression}",
         variant="later" if not stopped else "default" if fitting else "everywhere",

@@ -17,8 +17,6 @@ from kubesched_lint.text import first_few, joined, many
 from kubesched_lint.world.room import why_closed
 from kubesched_lint.world.world import Member
 
-_FEW = 4
-
 
 def check(it: Member) -> Iterator[Hazard]:
     for room, request in short_of(it, NO_MATCH):
@@ -63,7 +61,7 @@ def _elsewhere(request: Request, room: DeviceRoom, it: Member) -> str:
             continue  # a selector cannot be judged on devices over there
         if survey is not None and survey.all_left:
             having = sum(1 << position for position, devices in survey.left.items() if devices)
-            names = first_few(it.world.names(having), _FEW)
+            names = first_few(it.world.names(having))
             return f"{names} {'has' if having.bit_count() == 1 else 'have'} such devices, but {why_closed(it, having)}"
     return ""
 
@@ -78,7 +76,7 @@ def _seen(request: Request, it: Member) -> str:
         if names and device_id in excluded:
             counts[_values(device_id, device, names)] += 1
     found = [f"{values} ({count})" for values, count in counts.most_common() if values]
-    return f"the devices have {first_few(found, _FEW)}; " if found else ""
+    return f"the devices have {first_few(found)}; " if found else ""
 
 
 def _values(device_id: DeviceID, device: Device, names: tuple[str, ...]) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, room_for_copies, short_of
+from kubesched_lint.analysis.device_room import SHORT, DeviceRoom, Request, room_for_copies, short_of
 from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, must_have_claims, open_claims
 from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS
+from kubesched_lint.model.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
@@ -26,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if limited:
         return
     # Requests that compete for the same devices have one cause.
-    short = {request.main.all_left: (room, request) for room, request in reversed([*short_of(it, TOO_FEW)])}
+    short = {request.main.all_left: (room, request) for room, request in reversed([*short_of(it, SHORT)])}
     for_one = [_for_one(room, request, it) for room, request in short.values()]
     yield from for_one
     room = None if for_one else room_for_copies(it)
@@ -40,14 +40,14 @@ def _beyond_limit(wanted: Wanted, it: Member) -> Iterator[Hazard]:
         return
     fewest = [min(options, key=_least) for options in asked_of(wanted)]
     least = sum(map(_least, fewest))
-    if least > MOST_RESULTS:
+    if least > RESULTS_OF_A_CLAIM:
         at, source = max(fewest, key=_least).place
-        text = f"number of requested devices {least} exceeds the claim limit of {MOST_RESULTS}"
+        text = f"number of requested devices {least} exceeds the claim limit of {RESULTS_OF_A_CLAIM}"
         yield Hazard(
             at=at if source is None else (*at, "count"),
             source=source,
-            evidence=proof(text, demand=least, supply=MOST_RESULTS),
-            values={"claim": str(wanted), "needed": least, "most": MOST_RESULTS},
+            evidence=proof(text, demand=least, supply=RESULTS_OF_A_CLAIM),
+            values={"claim": str(wanted), "needed": least, "most": RESULTS_OF_A_CLAIM},
             cause=str(wanted),
             variant="limit",
         )

@@ -18,9 +18,6 @@ from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member, World, once_per_world
 
-_MOST = 50
-"""Of more pools, a finding says what the first few and the last one lack."""
-
 
 def check(it: Member) -> Iterator[Hazard]:
     pod, reach = it.pod, it.reach
@@ -67,8 +64,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 def _reasons(it: Member) -> str:
     """Return what each pool lacks."""
     pools = it.world.pools
-    every = [_reason(it, pool) for pool in pools] if len(pools) <= _MOST else ends_of(pools, partial(_reason, it))
-    return "; ".join(every)
+    return "; ".join(ends_of(pools, partial(_reason, it)))
 
 
 def _reason(it: Member, pool: NodePool) -> str:

@@ -20,7 +20,6 @@ from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
-_STEPS = 10
 _LIMITS: Mapping[str, str] = {"limits.cpu": "cpu", "limits.memory": "memory"}
 
 
@@ -35,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if silent is not None:
             yield _hazard_unsaid(it, quota, *silent)
         elif is_counted:
-            work.spend(_STEPS)
+            work.spend(work.LOOK)
             yield from list(_exceeded(it, quota)) or _together(it, quota)
 
 

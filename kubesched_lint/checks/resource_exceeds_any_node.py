@@ -136,7 +136,7 @@ def _if_tolerated(it: Member) -> Mapping[str, str]:
     if not nodes:
         return {"closed": "", "tolerate": ""}
     found = taints_in_the_way(it, nodes)
-    taints = first_few([str(taint) for taint in found], 3)
+    taints = first_few([str(taint) for taint in found])
     count = nodes_in_words(it.world, nodes)
     have = "is large enough has" if count == ONE_NODE else "are large enough have"
     which = f"{plural(len(found), 'the taint')} {taints}, which it does not tolerate"

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.trial import SEEDS, each_trial, evicted_in_trials
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.text import LONGEST_LIST
 from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World
@@ -44,7 +45,7 @@ def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
             trace=(
                 f"the set is deployed in {it.world.premises.apply_order} order, and in {len(SEEDS) - 1} others",
                 f"pods of {it.workload} (priority {it.pod.priority or 0}) find no node with room",
-                *(f"evicted: {bound.namespace}/{bound.name} from {bound.node}" for bound in victims[:_FEW]),
+                *(f"evicted: {bound.namespace}/{bound.name} from {bound.node}" for bound in victims[:LONGEST_LIST]),
             ),
         ),
         values={
@@ -54,9 +55,6 @@ def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
             "victims": named,
         },
     )
-
-
-_FEW = 6
 
 
 def _named(victims: Sequence[BoundPod], world: World) -> tuple[str, ...]:

@@ -10,13 +10,11 @@ from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import shortage
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.devices import MOST_USERS, DeviceClaim
+from kubesched_lint.model.devices import USERS_OF_A_CLAIM, DeviceClaim
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import knows_devices
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
-
-_FEW = 3
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -27,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for wanted in wanted_by(it) if pods else ():
         if not isinstance(wanted.claim, DeviceClaim):
             continue
-        if most > MOST_USERS:
+        if most > USERS_OF_A_CLAIM:
             yield _too_many(wanted, pods, most, it)
         elif pods > 1:
             yield from _pinned(wanted, wanted.claim, pods, it)
@@ -37,13 +35,13 @@ def _too_many(wanted: Wanted, pods: int, most: int, it: Member) -> Hazard:
     return Hazard(
         at=wanted.at,
         evidence=proof(
-            f"{most} pods > {MOST_USERS} in status.reservedFor",
+            f"{most} pods > {USERS_OF_A_CLAIM} in status.reservedFor",
             demand=most,
-            supply=MOST_USERS,
-            event="deploy" if pods > MOST_USERS else "hpa-max",
+            supply=USERS_OF_A_CLAIM,
+            event="deploy" if pods > USERS_OF_A_CLAIM else "hpa-max",
         ),
-        severity=None if pods > MOST_USERS else Severity.WARNING,
-        values={"claim": str(wanted), "pods": most, "most": MOST_USERS, "pending": most - MOST_USERS},
+        severity=None if pods > USERS_OF_A_CLAIM else Severity.WARNING,
+        values={"claim": str(wanted), "pods": most, "most": USERS_OF_A_CLAIM, "pending": most - USERS_OF_A_CLAIM},
         related=_replicas(it),
         variant="limit",
     )
@@ -55,7 +53,7 @@ def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterat
     if homes is None:
         yield _at_one_node(wanted, pods, it, "", Severity.NOTE)
     elif homes:
-        where = first_few(it.world.names(homes), _FEW, " or ")
+        where = first_few(it.world.names(homes), " or ")
         fitting = [most_copies(it, pods, only(position), bare=True) for position in positions(homes)]
         most = 1 if it.workload.kind == "DaemonSet" else max(fitting)
         yield _no_room(wanted, pods, most, where, it) if most < pods else _at_one_node(wanted, pods, it, where)

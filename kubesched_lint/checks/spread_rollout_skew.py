@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, ObjectRef, Severity, pattern, witness
+from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
@@ -22,10 +24,7 @@ if TYPE_CHECKING:
 
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
 _RUNS = 5
-# Above these limits a simulation is too slow for a linter. In a larger set some workloads are simulated alone.
-_MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
-_MOST_ALONE = 12
-_MANY = 10
+_REPLACED_IN_STEPS = 10
 """Replicas that a rollout surely replaces in several steps: real clusters end uneven although a simulation does not."""
 
 
@@ -60,15 +59,10 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _rollouts(it: Member) -> Sequence[Skew]:
     """Skews after some rollouts, simulated with the exact scheduler and controller; empty if that is not possible."""
-    if (
-        it.workload.suspended
-        or it.world.cluster is None
-        or len(it.world.index) > _MOST_NODES
-        or it.replicas > _MOST_REPLICAS
-    ):
+    if it.workload.suspended or it.world.cluster is None or len(it.world.index) > MOST_NODES or it.replicas > MOST_PODS:
         return ()
     world = it.world
-    if len(world.manifests.workloads) > _MOST_WORKLOADS:
+    if len(world.manifests.workloads) > MOST_WORKLOADS:
         if it.workload.ref not in _simulated_alone(world):
             return ()
         world = world.with_manifests(replace(world.manifests, workloads=(it.workload,)))
@@ -77,7 +71,7 @@ def _rollouts(it: Member) -> Sequence[Skew]:
 
     setting = setting_of(world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
-    if setting.workloads[number].replicas > _MOST_REPLICAS:
+    if setting.workloads[number].replicas > MOST_PODS:
         return ()
     return tuple(skews(setting, number, runs=_RUNS, only="rollout"))
 
@@ -86,16 +80,16 @@ def _rollouts(it: Member) -> Sequence[Skew]:
 def _simulated_alone(world: World) -> frozenset[ObjectRef]:
     """The first workloads of a large set whose severity depends on a simulation."""
     open_ones = (w for w in world.manifests.workloads if w.kind == "Deployment" and _is_open(w))
-    return frozenset(workload.ref for workload in islice(open_ones, _MOST_ALONE))
+    return frozenset(workload.ref for workload in islice(open_ones, MOST_WORKLOADS // 2))
 
 
 def _is_open(workload: Workload) -> bool:
-    return 2 < workload.replicas < _MANY and any(c.topology_key != HOSTNAME for c in workload.pod.spread)
+    return 2 < workload.replicas < _REPLACED_IN_STEPS and any(c.topology_key != HOSTNAME for c in workload.pod.spread)
 
 
 def _ends_even(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> bool:
     """Whether nothing suggests an uneven end: few replicas that no simulated rollout left uneven, or just two."""
-    if it.workload.replicas >= _MANY:
+    if it.workload.replicas >= _REPLACED_IN_STEPS:
         return False
     # Skews over nodes are not simulated: few replicas rarely fill them.
     return it.workload.replicas <= 2 or bool(rollouts) or constraint.topology_key == HOSTNAME

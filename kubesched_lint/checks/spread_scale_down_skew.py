@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.lifecycle.event_outcomes import scale_event
+from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.lifecycle.skew import skews
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from kubesched_lint.lifecycle.skew import Skew
 
 _RUNS = 10
-# Above these limits a simulation is too slow for a linter.
-_MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -95,11 +95,7 @@ def _evidence(
 def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     """Skews after the autoscaler has shrunk it to its minimum, in simulated runs; empty if that is not possible."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
-    large = (
-        len(it.world.manifests.workloads) > _MOST_WORKLOADS
-        or len(it.world.index) > _MOST_NODES
-        or high > _MOST_REPLICAS
-    )
+    large = len(it.world.manifests.workloads) > MOST_WORKLOADS or len(it.world.index) > MOST_NODES or high > MOST_PODS
     if large or it.world.pools:
         return ()
     start = setting_of(it.world)

@@ -10,14 +10,12 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import bumped_by_hand
 from kubesched_lint.findings import Hazard, Path, pattern
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, plural
 from kubesched_lint.world.former import former, template_changes
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
-
-_MOST_NAMED = 3
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -27,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if not labels:
         return
     before = former(it)
-    changes = [] if before is None else list(islice(template_changes(before, it.workload), _MOST_NAMED + 1))
+    changes = [] if before is None else list(islice(template_changes(before, it.workload), SHOWN + 1))
     is_rolled = _is_rolled_out(it)
     for constraint, label in labels:
         value = it.workload.pod.labels.get(label)
@@ -63,7 +61,7 @@ def _has_other_images(it: Member) -> bool:
 
 def _named(changes: list[Path], workload: Workload) -> str:
     inside = len(workload.pod.path) - 1
-    return first_few([".".join(map(str, path[inside:])) or "the template" for path in changes], _MOST_NAMED)
+    return first_few([".".join(map(str, path[inside:])) or "the template" for path in changes])
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -20,6 +20,7 @@ from kubesched_lint.cluster.cluster import LIVE
 from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import content, is_within
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.programs import ProgramError, WorkTree
 from kubesched_lint.project.changed import Changes, changes_since
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 _FILES = ("config_file", "cluster", "clusters_from", "scheduler_config", "baseline")
 _FOLDERS = ("rule_folders", "workload_folders")
 """Options that name files and folders."""
-_LARGEST = 1 << 20
 
 
 class Against(Struct, frozen=True):
@@ -209,7 +209,7 @@ def _upwards(start: str) -> Iterator[str]:
 def _texts(place: str) -> Iterator[str]:
     """Yield the texts of a configuration; none of one that cannot be read."""
     try:
-        found = tomllib.loads(content(place, _LARGEST).decode("utf-8-sig"))
+        found = tomllib.loads(content(place, LARGEST_SETTINGS).decode("utf-8-sig"))
         yield from _texts_in(found["tool"]["kubesched-lint"] if os.path.basename(place).endswith(SHARED) else found)
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return

@@ -13,6 +13,7 @@ from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 from io import BufferedReader, RawIOBase, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.printing import OutputError, forget, tell, visible
 from kubesched_lint.version import __version__
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 FAILED = 2
 TRACEBACK = "KUBESCHED_LINT_TRACEBACK"
 """The environment variable that makes failures print a traceback."""
-_LONGEST = 500
 _BROKEN_PIPE = 128 + 13
 _NO_ROOM = ("can't start new thread", "can't allocate lock", "failed to map segment", "Cannot allocate memory")
 """Parts of Python's messages for too little memory in errors other than MemoryError."""
@@ -103,8 +103,8 @@ def _system_message(error: OSError) -> str:
 
 def _bug(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}…"
+    if len(text) > LONGEST_REASON:
+        text = f"{text[:LONGEST_REASON]}…"
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

@@ -14,7 +14,7 @@ from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import Option, Source, with_base
 
 _GIVEN, _DEFAULT = Source("COMMANDLINE"), Source("DEFAULT")
-_MOST_DIGITS = 9
+_DIGITS_OF_INT32 = 9
 
 
 class Mistake(Exception):  # noqa: N818 – Typer makes the error
@@ -68,6 +68,6 @@ def _converted(option: Option, text: Any) -> object:
         raise Mistake
     if option.kind != "number":
         return text
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) >= option.least):
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_OF_INT32 and int(text) >= option.least):
         raise Mistake
     return int(text)

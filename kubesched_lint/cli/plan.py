@@ -156,7 +156,7 @@ def _planned(
     cluster = cluster_of(context, settings)
     if not base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
-        after = Version(first_few(paths, 4), manifests, options)
+        after = Version(first_few(paths), manifests, options)
         _check_not_empty(after)
         return planned(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:

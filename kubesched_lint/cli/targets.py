@@ -19,8 +19,6 @@ from kubesched_lint.text import did_you_mean, first_few, many
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
 
-_MOST_NAMED = 8
-
 
 def chosen(
     context: Invocation, settings: Settings, paths: Sequence[str], names: Sequence[str] | None
@@ -43,9 +41,7 @@ def chosen(
     known = [target.name for target in targets]
     for name in names or ():
         if name not in known:
-            named = (
-                f"; there are {first_few(known, _MOST_NAMED)}" if known else "; the configuration has no [[targets]]"
-            )
+            named = f"; there are {first_few(known)}" if known else "; the configuration has no [[targets]]"
             raise refused(f"no target is called {name!r}{did_you_mean(name, known) or named}.", "--target")
     return [], tuple(target for target in targets if not names or target.name in names), ""
 
@@ -89,7 +85,7 @@ def _counted(settings: Settings) -> str:
     """Return ``kubesched.toml has 3 targets (prod-eu, prod-us, edge)``."""
     names = [target.name for target in settings.config.targets]
     file = os.path.basename(settings.config.file)
-    return f"{file} has {many(len(names), 'target')} ({first_few(names, _MOST_NAMED)})"
+    return f"{file} has {many(len(names), 'target')} ({first_few(names)})"
 
 
 def settings_of(settings: Settings, target: Target) -> Settings:

@@ -22,6 +22,7 @@ from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings, outcome
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette, terminal_width, wants_color
 from kubesched_lint.report.simulation_report import as_text
 from kubesched_lint.report.words import relative
@@ -34,8 +35,6 @@ from kubesched_lint.text import brief, first_few
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
 
-_MOST_ROWS = 10
-_MOST_NAMED = 3
 _Texts = Mapping[tuple[str, str], tuple[Workload, str]]
 """(object, file) → a workload and the text of its document."""
 
@@ -82,7 +81,7 @@ class _Watching:
         """Wait for changes, and print what they bring."""
         changed = self._watch.wait()
         names = [visible(relative(path, os.getcwd())) for path in changed]
-        self._say(f"\nchanged: {first_few(names, _MOST_NAMED)}")
+        self._say(f"\nchanged: {first_few(names)}")
         try:
             if self._sessions.depends_on(changed):
                 self._sessions = opened(self._call, self._paths)
@@ -114,11 +113,11 @@ class _Watching:
         for name, texts in self._texts.items():
             old = before.get(name, {})
             edited = [workload for key, (workload, text) in texts.items() if key not in old or old[key][1] != text]
-            found = matrix(self._sessions.each[name], edited[:_MOST_ROWS])
+            found = matrix(self._sessions.each[name], edited[:MOST_LINES])
             if found is not None:
                 rows = replace(found, skews=(), notes=(), errors=())
                 text = as_text(rows, color=self._context.color, details=False, room=self._context.width)
-                more = f"{len(edited):,} workloads were edited; these are {_MOST_ROWS}" if edited[_MOST_ROWS:] else ""
+                more = f"{len(edited):,} workloads were edited; these are {MOST_LINES}" if edited[MOST_LINES:] else ""
                 yield "\n".join(filter(None, (f"{visible(name)}:" if name else "", more, text)))
 
     def _say(self, text: str) -> None:

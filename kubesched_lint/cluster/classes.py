@@ -106,12 +106,6 @@ class Pull:
             pod_class.followers.append(counter)
 
 
-_STEPS = 30
-"""Cost of a new class, in steps of ``work``."""
-_MANY = 16
-"""For so many classes, all pods less those of the others are counted if these are fewer."""
-
-
 class PodClasses:
     """All classes with their label index; classes are only added, never removed."""
 
@@ -166,7 +160,7 @@ class PodClasses:
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
         bit = 1 << made.number
-        work.owe(_STEPS + 5 * len(pod.required_anti_affinity))
+        work.owe(work.CALL + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._of_priority.setdefault(pod.priority or 0, []).append(made)
         self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
@@ -254,7 +248,7 @@ class PodClasses:
         return sum_of(member.tally for member in self.members(classes))
 
     def _are_most(self, classes: ClassSet) -> bool:
-        return classes.bit_count() > _MANY and 2 * classes.bit_count() > len(self.all)
+        return 2 * classes.bit_count() > len(self.all)
 
     @property
     def _counted(self) -> NodeCounter:

@@ -310,9 +310,9 @@ class Description(Struct, frozen=True):
         return f"{self.what}{age}{self.lacks}"
 
 
-def _listed(texts: Iterator[str], most: int = 3) -> str:
+def _listed(texts: Iterator[str]) -> str:
     """Return the first few texts, and how many more there are."""
-    return first_few(list(texts), most, "; ")
+    return first_few(list(texts), "; ")
 
 
 def _age(captured_at: str, now: datetime, *, exact: bool) -> str:

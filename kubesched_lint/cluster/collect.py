@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
+from kubesched_lint.cluster.limits import MOST_NODES, MOST_OBJECTS
 from kubesched_lint.cluster.node_json import NodeJsonDecoder
 from kubesched_lint.cluster.nodepools.minimum import standing
 from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
 T = TypeVar("T")
-
-_MOST_NODES = 150_000
-_MOST_OBJECTS = 1_000_000
-"""Thirty and six times Kubernetes' supported size: a larger file is not a cluster and would take very long."""
 
 
 class Header(Struct, frozen=True):
@@ -89,8 +86,8 @@ class Collector:
         """Add a node, with the evidence that it is elastic ("" for none)."""
         if self._elastic is not None:
             because = "set by --elastic" if self._elastic else ""
-        if len(self._nodes) >= _MOST_NODES:
-            raise ClusterError(self.path, 0, 0, f"holds more than {_MOST_NODES:,} nodes")
+        if len(self._nodes) >= MOST_NODES:
+            raise ClusterError(self.path, 0, 0, f"holds more than {MOST_NODES:,} nodes")
         self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node
         self._because[node.name] = because
         self._kinds.add("Node")
@@ -171,8 +168,8 @@ class Collector:
 
     def _count(self, more: int = 1) -> None:
         self._objects += more
-        if self._objects > _MOST_OBJECTS:
-            raise ClusterError(self.path, 0, 0, f"holds more than {_MOST_OBJECTS:,} objects")
+        if self._objects > MOST_OBJECTS:
+            raise ClusterError(self.path, 0, 0, f"holds more than {MOST_OBJECTS:,} objects")
 
     def _other(self, value: Value, source: Source | None) -> None:
         self._count()

@@ -10,7 +10,7 @@ from math import inf
 from operator import attrgetter, is_
 
 from kubesched_lint import work
-from kubesched_lint.cluster.labelled import FEW, LabelIndex, by_key
+from kubesched_lint.cluster.labelled import LabelIndex, by_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
 from kubesched_lint.identity import ByIdentity
 from kubesched_lint.model.labels import Labels
@@ -154,13 +154,9 @@ class NodeIndex(LabelIndex):
         """
         found = self._stated.get(resource)
         if found is None:
-            if len(self._stated) < FEW:
-                found = [inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes]
-            else:
-                found = self._unstated.copy()
-                for position, amount in self._amounts.get(resource, ()):
-                    found[position] = amount
-            self._stated[resource] = found
+            found = self._stated[resource] = self._unstated.copy()
+            for position, amount in self._amounts.get(resource, ()):
+                found[position] = amount
         return found
 
     @cached_property
@@ -174,8 +170,6 @@ class NodeIndex(LabelIndex):
     def largest(self, resource: str, among: NodeSet) -> int:
         """Return the first of some nodes with the most of a resource; they must not be empty."""
         amounts = self.allocatable(resource)
-        if among.bit_count() <= FEW:
-            return max(positions(among), key=amounts.__getitem__)
         ranked = self._ranked.get(resource)
         if ranked is None:
             ranked = self._ranked[resource] = sorted(range(len(amounts)), key=amounts.__getitem__, reverse=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.limits import MOST_SHARED
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.resources import nonzero_requests
-
-_MOST_KNOWN = 20_000
-"""Pods that are kept at most: those of one node, as a DaemonSet has, are others in each cluster state."""
 
 
 class KnownPods:
@@ -31,7 +29,7 @@ class KnownPods:
         """Return a number that is equal exactly for pods with equal class keys."""
         known = self._keys.get((pod, terminating))
         if known is None:
-            if len(self._keys) >= _MOST_KNOWN:
+            if len(self._keys) >= MOST_SHARED:
                 self._keys.clear()
                 self.labelled.clear()
             known = self._numbers.setdefault(class_key(pod, terminating), len(self._numbers))

@@ -12,8 +12,6 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
 from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
 
 T = TypeVar("T")
-FEW = 16
-"""So many keys are looked up on each thing; if more are asked for, one pass reads those of all."""
 
 
 class Numbers(NamedTuple):
@@ -50,22 +48,14 @@ class LabelIndex:
         """Return the value of a label by position; None for a thing without it."""
         found = self._values.get(key)
         if found is None:
-            carriers = self._carriers(key)
-            if carriers is None:
-                found = [labels.get(key) for labels in self.labels]
-            else:
-                found = [None] * len(self.labels)
-                for position, value in carriers:
-                    found[position] = value
-            self._values[key] = found
+            found = self._values[key] = [None] * len(self.labels)
+            for position, value in self._labels.get(key, ()):
+                found[position] = value
         return found
-
-    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
-        """Return (position, value) of each thing with a label; None if ``values`` knows it, or should look it up."""
-        return self._labels.get(key, ()) if len(self._values) >= FEW and key not in self._values else None
 
     @cached_property
     def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """Key → (position, value) of each thing with the label."""
         return by_key(self.labels)
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
@@ -73,10 +63,8 @@ class LabelIndex:
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            carriers = self._carriers(key)
-            for i, value in enumerate(self.values(key)) if carriers is None else carriers:
-                if value is not None:
-                    members.setdefault(value, []).append(i)
+            for i, value in self._labels.get(key, ()):
+                members.setdefault(value, []).append(i)
             found = self._domains[key] = {value: of(at) for value, at in members.items()}
         return found
 
@@ -84,12 +72,7 @@ class LabelIndex:
         """Return the things that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            carriers = self._carriers(key)
-            if carriers is None:
-                values = self.values(key)
-                lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
-            found = self.all & ~of(lacking) if carriers is None else of(position for position, _ in carriers)
-            self._keyed[key] = found
+            found = self._keyed[key] = of(position for position, _ in self._labels.get(key, ()))
         return found
 
     def with_label(self, key: str, value: str) -> NodeSet:

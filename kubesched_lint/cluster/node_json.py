@@ -15,9 +15,6 @@ from kubesched_lint.cluster.pod_json import Part, items_of
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.decode.nodes import images_of
 
-_MOST_IMAGES = 1 << 8
-"""So many different lists of images are remembered: nodes of a group often hold the same."""
-
 
 class _Meta(TypedDict, total=False):
     name: Any
@@ -70,8 +67,6 @@ class NodeJsonDecoder:
         images = bytes(said)
         known = self._images.get(images)
         if known is None:
-            if len(self._images) >= _MOST_IMAGES:
-                self._images.clear()
             known = self._images[images] = images_of({"images": msgspec.json.decode(images)})
         self._last = said, known
         return known

@@ -27,8 +27,6 @@ def first(count: int) -> NodeSet:
 def of(positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
     at = list(positions)
-    if len(at) <= _FEW:
-        return sum(1 << position for position in set(at))
     width = max(at, default=-1) + 1
     if len(at) * _SPARSE < width:
         found = bytearray((width + 7) >> 3)
@@ -66,8 +64,6 @@ def _found(text: str) -> Iterator[int]:
 
 _ONE = ord("1")
 _IS_ONE = bytes(character == _ONE for character in range(256))
-_FEW = 4
-"""So many members are found faster one by one."""
 _SPARSE = 16
 """Digits per member: with more, searching for the next member is faster."""
 

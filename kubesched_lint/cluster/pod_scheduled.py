@@ -12,8 +12,6 @@ from msgspec import Struct
 
 LEFT_OUT = "(left out)"
 """Stands in a redacted message for the words of somebody's own plugin."""
-LONGEST = 4096
-"""Messages are as long as they have reasons; a longer one is not kube-scheduler's."""
 
 _HEAD = re.compile(r"0/(\d+) nodes are available:\s*")
 _ENTRY = re.compile(r"(?:^|(?<=, ))(?=\d+ )")

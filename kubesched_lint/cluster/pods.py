@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import ValidationError
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.pod_json import PodJsonDecoder
 from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.pod_json import AffinityParts, MetaParts, Names, PodJsonDecoder, PodParts, SpecParts
 
 _OVER = ("Succeeded", "Failed")
-_MOST_SAMPLES = 16
-"""Of so many owners one pod is compared with the next: in a list sorted by name, the pods of an owner are close."""
 
 
 class _Sample(NamedTuple):
@@ -116,7 +115,7 @@ class PodReader:
         pin = node if affinity and owner is not None and owner.kind == "DaemonSet" else ""
         self._wire.share(spec, pin)
         if sample is None or spec != sample.spec or meta.labels != sample.labels or meta.namespace != sample.namespace:
-            if len(self._samples) >= _MOST_SAMPLES:
+            if len(self._samples) >= MOST_KEPT:
                 self._samples.clear()
             pod = self._pod(meta, spec, pin, affinity)
             sample = self._samples[owners] = _Sample(owner, meta.namespace, meta.labels, spec, pod)

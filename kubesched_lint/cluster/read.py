@@ -18,12 +18,14 @@ from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.limits import LARGEST
 from kubesched_lint.cluster.read_json import JsonSyntaxError, read_blocks, read_json
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
-from kubesched_lint.cluster.unpack import GZIP, LARGEST, UnpackError, gunzipped, limited
+from kubesched_lint.cluster.unpack import GZIP, UnpackError, gunzipped, limited
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.meant import is_ours
@@ -41,7 +43,6 @@ _CHUNK = 64 << 10
 """Of a large file at once: what it becomes fits into a cache of the processor, and no freed part of it is so large that
 the C library returns it to the system, which would fill it with zeros for the next chunk.
 """
-_LARGEST_CONFIGURATION = 512 << 10
 
 
 def is_absent(path: str) -> bool:
@@ -196,7 +197,7 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
 
 def _names_a_configuration(data: bytes) -> bool:
     """Return whether JSON may hold a configuration of kube-scheduler, which the reader of YAML reads."""
-    return len(data) < _LARGEST_CONFIGURATION and b'"KubeSchedulerConfiguration"' in data
+    return len(data) < LARGEST_SETTINGS and b'"KubeSchedulerConfiguration"' in data
 
 
 def _utf8(name: str, data: bytes) -> bytes:

@@ -24,13 +24,13 @@ _EVICTION = 100
 _OVERHEAD = 0.075
 _GRAVITON = 64
 # (up to this many cores, millicores reserved per core): EKS and GKE; then AKS, whose table for 1, 2, 4 … 64 cores fits.
-_CPU_STEPS = ((1, 60.0), (2, 10.0), (4, 5.0), (1 << 20, 2.5))
-_AKS_CPU_STEPS = ((1, 60.0), (2, 40.0), (4, 20.0), (1 << 20, 10.0))
+_CPU_RESERVED = ((1, 60.0), (2, 10.0), (4, 5.0), (1 << 20, 2.5))
+_AKS_CPU_RESERVED = ((1, 60.0), (2, 40.0), (4, 20.0), (1 << 20, 10.0))
 # GKE reserves a quarter of the first 4 GiB, a fifth of the next 4 …
 _GKE_MEMORY = ((4, 0.25), (4, 0.2), (8, 0.1), (112, 0.06))
 _GKE_REST = 0.02
 # Pods per node: GKE Standard allows this many, AKS 250, EKS with prefix delegation any number.
-_MOST_PODS = 256
+_PODS_OF_A_NODE = 256
 
 
 def shapes_of(cloud: str) -> Mapping[str, Shape]:
@@ -73,7 +73,7 @@ def _made(cloud: str) -> Iterator[Shape]:
                 allocatable={"cpu": cpu, "memory": left * _MI, "pods": pods, **extra},
                 capacity={"cpu": cores * 1000, "memory": int(seen) * _MI, **extra},
                 labels=dict(_labels(cloud, family, size, cores, sold, entry["arch"])),
-                most={"cpu": cpu, "memory": sold * _MI, "pods": max(pods, _MOST_PODS), **extra},
+                most={"cpu": cpu, "memory": sold * _MI, "pods": max(pods, _PODS_OF_A_NODE), **extra},
             )
 
 
@@ -103,7 +103,7 @@ def _labels(cloud: str, family: str, size: str, cores: int, memory: int, arch: s
 def _reserved_cpu(cloud: str, cores: int) -> int:
     """Return the reserved CPU in millicores, rounded down."""
     reserved, before = 0.0, 0
-    for most, millis in _AKS_CPU_STEPS if cloud == "azure" else _CPU_STEPS:
+    for most, millis in _AKS_CPU_RESERVED if cloud == "azure" else _CPU_RESERVED:
         reserved += millis * max(0, min(cores, most) - before)
         before = most
     return int(reserved)

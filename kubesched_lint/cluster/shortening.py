@@ -13,6 +13,7 @@ from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.sketch import filled
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node, names_place
+from kubesched_lint.text import SHOWN
 
 _PLATFORMS = (
     *("alpha.eksctl.io", "eks.amazonaws.com", "k8s.io", "karpenter.k8s.aws", "karpenter.sh", "topology.k8s.aws"),
@@ -38,7 +39,6 @@ _ASKED_FOR = (
 )
 """Labels of these domains that workloads select on."""
 _STABLE = (OS, ARCH, REGION)
-_FEW = 3
 
 
 class Shortening:
@@ -137,7 +137,7 @@ def _joined(keys: Set[str], nodes: Iterable[Node]) -> Iterator[str]:
     for key in sorted(keys):
         domains.setdefault(_domain(key), []).append(key)
     for domain, found in domains.items():
-        if domain and domain not in kept and len(found) > _FEW:
+        if domain and domain not in kept and len(found) > SHOWN:
             yield f"{domain}/*"
         else:
             yield from found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
+from kubesched_lint.cluster.limits import MOST_SKETCHED
 from kubesched_lint.cluster.sketch_devices import offers_of
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"
-MOST_NODES = 20_000
-_MOST_TEXT = 200 * MOST_NODES
-"""Most labels plus name characters over all nodes of one entry."""
 
 SKETCH_FIELDS = frozenset(
     [
@@ -88,8 +86,8 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
                     here, f"{words(here)}: makes a node named {node.name}, and so does {words(names[node.name])}"
                 )
             names[node.name] = here
-            if len(names) > MOST_NODES:
-                raise DecodeError(here, f"{words(here)}: the sketch makes more than {MOST_NODES:,} nodes")
+            if len(names) > MOST_SKETCHED:
+                raise DecodeError(here, f"{words(here)}: the sketch makes more than {MOST_SKETCHED:,} nodes")
             yield node, because
 
 
@@ -127,7 +125,7 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
         raise DecodeError(here, f"{words(here)}: a node entry needs a name")
     zones = _counts(entry, here)
     written = _labels(entry, here)
-    if sum(zones.values()) * (len(base) + len(written)) > _MOST_TEXT:
+    if sum(zones.values()) * (len(base) + len(written)) > 200 * MOST_SKETCHED:
         raise DecodeError(here, f"{words(here)}: too many nodes with too many labels or too long a name")
     taints = tuple(taints_of(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
@@ -216,8 +214,8 @@ def _count(value: Value, key: str, here: Path) -> int:
     at = (*here, key)
     if found is None:
         raise wrong(at, "a number of nodes", found)
-    if not 0 <= found <= MOST_NODES:
-        raise DecodeError(at, f"{words(at)}: expected 0 to {MOST_NODES:,}, found {found}")
+    if not 0 <= found <= MOST_SKETCHED:
+        raise DecodeError(at, f"{words(at)}: expected 0 to {MOST_SKETCHED:,}, found {found}")
     return found
 
 

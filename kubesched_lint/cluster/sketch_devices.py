@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from kubesched_lint.cluster.limits import MOST_DEVICES
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.devices import quantity
@@ -24,8 +25,6 @@ from kubesched_lint.model.devices import OWN, SEMVER, Attribute, Capacity, Devic
 DEVICE_FIELDS = frozenset(
     ["class", "driver", "name", "count", "attributes", "capacity", "taints", "allowMultipleAllocations"]
 )
-MOST_DEVICES = 1024
-"""Of one line."""
 DEFAULT_NAME = "device"
 _EFFECTS = ("NoSchedule", "NoExecute", "None")
 

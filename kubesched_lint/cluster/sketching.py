@@ -25,7 +25,7 @@ from kubesched_lint.cluster.sketching_devices import WrittenDevices
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.text import first_few, many
+from kubesched_lint.text import SHOWN, first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.sketching_devices import WrittenDevices
@@ -37,7 +37,6 @@ _SHORT_WITHIN = 2.0
 _ROUNDED = ("memory", "ephemeral-storage")
 _MI = 1 << 20
 _FIRST = {"cpu": 0, "memory": 1}
-_MOST_TRANSIENT = 2
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
 #   name        names the nodes, with zone and number where an entry makes several: worker-eu-west-1a-2
@@ -153,9 +152,9 @@ def _comments(cluster: Cluster, nodes: tuple[Node, ...], groups: Iterable[_Group
     if any(group.is_joined for group in groups):
         yield f"# Nodes of one entry differ by at most {style.tolerance:g} %; allocatable is that of the smallest."
     if cluster.transient_states:
-        few = len(cluster.transient_states) if style.exact else _MOST_TRANSIENT
+        few = len(cluster.transient_states) if style.exact else SHOWN
         yield "# Some are in a transient state; remove it here if it should not count:"
-        yield f"#   {first_few(list(map(str, cluster.transient_states)), few, '; ')}"
+        yield f"#   {first_few(list(map(str, cluster.transient_states)), '; ', few)}"
     if style.exact:
         if KnownGroups(cluster).is_elastic:
             yield f"# Nodes count as elastic: {cluster.elastic_because}."

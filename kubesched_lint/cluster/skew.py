@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
 
 _MINOR = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?![0-9])")
-_MOST_BEHIND = 3
-_MOST_NAMED = 3
+_MINORS_BEHIND = 3
 
 
 def _minor(version: str) -> tuple[int, int] | None:
@@ -44,11 +43,11 @@ def old_kubelets(version: str, nodes: Iterable[Node]) -> str:
     server = _minor(version)
     if server is None:
         return ""
-    oldest = _later(server, -_MOST_BEHIND)
+    oldest = _later(server, -_MINORS_BEHIND)
     found = [node for node in nodes if (_minor(node.kubelet_version) or server) < oldest]
     if not found:
         return ""
-    behind = f"more than {_MOST_BEHIND} minor versions older than the API server, {version}"
+    behind = f"more than {_MINORS_BEHIND} minor versions older than the API server, {version}"
     return f"{_named(found)} {behind}: Kubernetes does not support that; are these nodes still there?"
 
 
@@ -57,7 +56,7 @@ def servers(nodes: Iterable[Node]) -> tuple[tuple[int, int], tuple[int, int]] | 
     kubelets = [kubelet for node in nodes if (kubelet := _minor(node.kubelet_version))]
     if not kubelets:
         return None
-    oldest, newest = max(kubelets), _later(min(kubelets), _MOST_BEHIND)
+    oldest, newest = max(kubelets), _later(min(kubelets), _MINORS_BEHIND)
     return (oldest, newest) if oldest <= newest else None
 
 
@@ -86,7 +85,7 @@ def _nearest(version: tuple[int, int]) -> tuple[int, int]:
 
 
 def _named(nodes: list[Node]) -> str:
-    names = first_few([f"{node.name}: {node.kubelet_version}" for node in nodes], _MOST_NAMED)
+    names = first_few([f"{node.name}: {node.kubelet_version}" for node in nodes])
     return f"{many(len(nodes), 'kubelet')} ({names}) {plural(len(nodes), 'is', 'are')}"
 
 

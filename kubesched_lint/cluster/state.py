@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _EVERY = "0.0.0.0"
 """The address that stands for every address of a node."""
-_FEW = 4
-"""So many classes are asked one by one."""
 
 
 class Placement:
@@ -346,12 +344,6 @@ class ClusterState:
 
     def in_selected_namespaces(self, classes: ClassSet, selector: Selector) -> ClassSet:
         """Return those of some classes of placed pods whose namespaces a selector matches by their labels."""
-        if classes.bit_count() <= _FEW:
-            return sum(
-                1 << one.number
-                for one in self.classes.members(classes)
-                if selector.matches(self.namespace_labels(one.pod.namespace))
-            )
         seen, found = self._selected.get(selector, (0, 0))
         for one in self.classes.all[seen:]:
             if selector.matches(self.namespace_labels(one.pod.namespace)):

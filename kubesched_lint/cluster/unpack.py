@@ -5,13 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from kubesched_lint.cluster.limits import MOST_FOLD
+
 GZIP = b"\x1f\x8b"
-LARGEST = 2 << 30
-"""Most bytes of one cluster, unpacked: twice kubectl's output for 5,000 nodes and 150,000 pods."""
 _CHUNK = 512 << 10
 _FREELY = 64 << 20
-_MOST_FOLD = 100
-"""Largest accepted compression ratio; kubectl's output of a recorded cluster compresses 45-fold."""
 
 
 class UnpackError(Exception):
@@ -34,7 +32,7 @@ def gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 raise UnpackError(f"is not sound gzip: {error}") from None
             rest = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
             size += len(piece)
-            if size > _FREELY and size > _MOST_FOLD * packed:
+            if size > _FREELY and size > MOST_FOLD * packed:
                 raise UnpackError(f"unpacks to more than {size >> 20} MiB, {size // packed}-fold")
             if piece:
                 yield piece

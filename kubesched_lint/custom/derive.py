@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.custom.card import CustomKind, Part
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
 from kubesched_lint.custom.fields import with_value
+from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.findings import ObjectRef, Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move, Text
@@ -18,10 +19,6 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
 
-MOST_PARTS = 200
-"""Most workloads of one custom resource."""
-MOST_NAMED = 200
-"""Most pods of a workload whose claims are named."""
 _API = {
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
@@ -139,7 +136,7 @@ def _plain(part: Part, labels: Mapping[str, str], scope: Scope, moves: list[Move
 
 def _claims(part: Part, made: Workload, scope: Scope) -> dict[str, tuple[str, ...]]:
     """Return the names that the operator gives to the claims of each template, by pod."""
-    numbers = range(min(made.replicas, MOST_NAMED) if part.claims else 0)
+    numbers = range(min(made.replicas, MOST_PARTS) if part.claims else 0)
     return {
         template.name: tuple(
             _text(part.claims, {**scope, "claim": Found(template.name), "ordinal": Found(n)}) for n in numbers

@@ -17,16 +17,11 @@ from warnings import catch_warnings
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.custom.limits import LARGEST_NUMBER
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.limits import LONGEST
 
-LONGEST = 1_000
-"""Most characters of an expression."""
-_LARGEST_NUMBER = 10**9
-_LARGEST_TEXT = 1_000
-_LONGEST_LIST = 10_000
-_MOST_MADE = 1_000
-"""Most items of a list of which another list is made."""
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -203,7 +198,7 @@ def _listed(made: ast.expr, name: str, items: Found, ifs: Sequence[ast.expr], sc
     """Return the list of what is ``made`` of each item that passes the condition; of an absent list, an empty one."""
     if not (items.value is None or isinstance(items.value, list)):
         raise ExpressionError(f"{_brief(items.value)} is not a list")
-    if len(items.value or ()) > _MOST_MADE:
+    if len(items.value or ()) > LONGEST:
         raise ExpressionError("a list is too long")
     scopes = ({**scope, name: item} for _, item in _members(items))
     founds = [_value(made, inner) for inner in scopes if all(_holds(_value(test, inner)) for test in ifs)]
@@ -284,7 +279,7 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
         return Found(_text(f"{left.value}{right.value}"), place)
     if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _LISTS:
         both = [*(left.value or ()), *(right.value or ())]
-        if len(both) > _LONGEST_LIST:
+        if len(both) > LONGEST:
             raise ExpressionError("a list is too long")
         members = (*_members(left), *((len(left.value or ()) + at, found) for at, found in _members(right)))
         return Found(both or None, place, left.is_exact, tuple(_within(members)))
@@ -335,13 +330,13 @@ def _first(founds: Sequence[Found]) -> Place | None:
 def _number(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ExpressionError(f"{_brief(value)} is not a whole number")
-    if abs(value) > _LARGEST_NUMBER:
+    if abs(value) > LARGEST_NUMBER:
         raise ExpressionError("a number is too large")
     return value
 
 
 def _text(text: str) -> str:
-    if len(text) > _LARGEST_TEXT:
+    if len(text) > LONGEST:
         raise ExpressionError("a text is too long")
     return text
 

@@ -19,6 +19,7 @@ from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.others import drawing, other_pods
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -33,9 +34,6 @@ from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
 from kubesched_lint.text import plural
-
-_FEW_NODES = 64
-"""With more nodes than this, skip the loss of each single node."""
 
 
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
@@ -333,7 +331,7 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
     """
     spreads = any(c.is_hard for c in setting.pods[number].spread)
     best = most_placed(setting, number, wanted)
-    if not spreads and (best.pods < wanted or len(setting.nodes) > _FEW_NODES):
+    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_TRIED):
         return best
     best = Counted(-1, "")
     for position in _unlike(setting, number, wanted):

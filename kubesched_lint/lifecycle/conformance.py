@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.limits import MOST_STATES
 from kubesched_lint.lifecycle.node_events import cordon, drain, lose
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome, outcomes
@@ -23,7 +24,6 @@ from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]
 
-MOST_STATES = 100_000
 FIELDS = {
     "Deployment": ("bound", "pending", "new", "old", "rollout"),
     "StatefulSet": ("bound", "pending", "created", "updated"),

@@ -25,13 +25,10 @@ from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
 
-_STEPS = 100
-"""Cost of one count, in steps of ``work``; each other workload adds a quarter step."""
-
 
 def count(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
-    work.spend(_STEPS + len(setting.workloads) // 4)
+    work.spend(work.SETUP + len(setting.workloads) // 4)
     bounds = _despite_deletions(setting, event, number)
     if _waits_in_turn(setting, number):
         bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
@@ -56,7 +53,7 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
     is_plain = event in events and workload.kind != "DaemonSet" and not workload.suspended
     if not is_plain or setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)):
         return False
-    work.spend(_STEPS)
+    work.spend(work.SETUP)
     wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
     exact = placed(setting, number, wanted) or most_placed(setting, number, wanted)
     if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:

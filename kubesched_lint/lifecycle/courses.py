@@ -14,6 +14,15 @@ from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.limits import (
+    FEW,
+    FEW_RUN,
+    MOST_CROWDS,
+    MOST_FOLLOWED,
+    MOST_IN_COURSE,
+    MOST_IN_TURN,
+    MOST_MOVED,
+)
 from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose
 from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
@@ -21,25 +30,8 @@ from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape, shape_in_set
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
-
-FEW_RUN = 20_000
-"""Nodes times pods: above this, courses skip workloads that share only room."""
-MOST_IN_TURN = 100_000
-"""The same limit for a course that tries some pods first and others last."""
-MOST_ASKED = 50_000
-"""Workloads times pods of a course with such an order."""
-MOST_STEPS = 1_000_000
-"""Step limit of one event in one turn, for all its courses together (see ``work``)."""
-MOST_RUN = 50_000
-"""Pods of one workload: a course with more takes too many steps."""
-MOST_DAEMONS = 200
-"""Nodes: a course of a DaemonSet on more nodes takes too many steps."""
-
-_FEW_PODS = 200
-_FEW_LOST = 3
-"""With more than ``_FEW_PODS`` pods, simulate the loss of at most this many nodes."""
+from kubesched_lint.limits import MOST_STEPS
 
 
 class Effort(NamedTuple):
@@ -49,12 +41,6 @@ class Effort(NamedTuple):
     runs: int = 4
     nodes: int = 16
     seed: int = 1
-
-
-MOST_CROWDS = 8
-"""Number of deployments that are kept for several workloads against which the scheduler picks nodes."""
-_AIMED_STEPS = 3_000_000
-"""Step limit of all aimed courses together, and of all courses against workloads together."""
 
 
 class _Start(NamedTuple):
@@ -105,7 +91,7 @@ class Courses:
         """Rivals → the setting beside them."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
-        self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
+        self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
     def ends(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
@@ -135,9 +121,9 @@ class Courses:
     def _is_followed(self, event: str, number: int) -> bool:
         """Whether a course takes few enough steps."""
         setting, hypothesis = self.setting, self.setting.supposes(event)
-        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
+        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_FOLLOWED:
             return False
-        return self._largest <= MOST_RUN and (hypothesis is None or len(hypothesis.upgraded) <= MOST_UPGRADED)
+        return self._largest <= MOST_IN_COURSE and (hypothesis is None or len(hypothesis.upgraded) <= MOST_MOVED)
 
     def ends_against(
         self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
@@ -165,7 +151,7 @@ class Courses:
     def _allowed(self, turn: Turn) -> float:
         if isinstance(turn, Aim):
             return min(self._left[turn.against] / 8, work.share(0, 2))
-        return MOST_STEPS if turn else inf
+        return MOST_STEPS // 8 if turn else inf
 
     def _is_too_large(self, number: int) -> bool:
         """Whether a turn would cost too much: each step runs the controllers of all workloads."""
@@ -173,7 +159,7 @@ class Courses:
         found = self._pods_of.get(members)
         if found is None:
             found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
-        return len(members) * found > MOST_ASKED
+        return len(members) * found > MOST_IN_COURSE
 
     def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
         """Whether counting proves that every course of a turn ends well, because nobody else has pods in it.
@@ -290,8 +276,8 @@ class Courses:
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
         deployed, effort = kept.deployed[start], self.effort
         story = deployed.deployed[0]
-        few = sum(most_pods(self.setting, i) for i in members) <= _FEW_PODS
-        most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
+        few = sum(most_pods(self.setting, i) for i in members) <= MOST_FOLLOWED
+        most = effort.nodes if few else min(effort.nodes, FEW)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
             return deployed.at(nodes_of(self.setting.workloads[turn.number], story, most, fewest=turn.first))

@@ -11,14 +11,12 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from kubesched_lint import work
+from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.rivals import Rivals
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-
-_MOST_KEPT = 64
-"""Sets of nodes whose demand is kept; each has a few numbers per kind of nodes."""
 
 
 class Demand:
@@ -92,7 +90,7 @@ def demand_of(setting: Setting, among: NodeSet) -> Demand:
     known = _known(setting)
     found = known.get(among)
     if found is None:
-        if len(known) >= _MOST_KEPT:
+        if len(known) >= MOST_KEPT:
             known.clear()
         found = known[among] = Demand(setting, among)
     return found

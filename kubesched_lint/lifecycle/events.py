@@ -22,7 +22,6 @@ from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
-    MOST_WORK,
     Draw,
     Enter,
     Exploration,
@@ -34,6 +33,7 @@ from kubesched_lint.lifecycle.explore import (
     seeded,
 )
 from kubesched_lint.lifecycle.known_moves import KnownMoves
+from kubesched_lint.lifecycle.limits import MOST_FOLLOWED, MOST_WORK
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import (
     DesiredState,
@@ -44,7 +44,7 @@ from kubesched_lint.lifecycle.states import (
     with_hold,
     with_running,
 )
-from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -262,7 +262,7 @@ class Story:
         random = seeded(f"{self.seed} {len(self.phases)}") if self.runs else None
         whole = True
         for state in self.states:
-            starts = list(islice(enter(state), MOST_WAYS if self.runs else self.most_states + 1))
+            starts = list(islice(enter(state), MOST_FOLLOWED if self.runs else self.most_states + 1))
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
             for start in [random.choice(starts)] if random else starts:
                 origins.setdefault(start, state)

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from kubesched_lint import work
 from kubesched_lint.identity import ByIdentity
+from kubesched_lint.lifecycle.limits import MOST_WORK, MOVES_EACH
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
@@ -25,12 +26,6 @@ Enter = Callable[[State], Iterator[State]]
 """Yields the starts of a phase from an end of the phase before it."""
 
 DEFAULT_STATES = 20_000
-MOVES_EACH = 100
-"""Limit on moves per allowed state: several moves lead to the same state."""
-
-MOST_WORK = 250_000
-"""Limit for all courses of a phase, about a second. A step costs ``_STEP`` plus 1 per node and entry of its state."""
-_STEP = 50
 
 
 def seeded(seed: int | str) -> Random:
@@ -89,7 +84,7 @@ class TracePart(Struct, frozen=True, dict=True):
 
 def _work(state: State) -> int:
     held = sum(map(len, filter(None, state.bound))) + sum(map(len, filter(None, state.pinned))) + len(state.waiting)
-    return _STEP + len(state.bound) + held
+    return work.PLACE + len(state.bound) + held
 
 
 class Exploration:
@@ -132,7 +127,7 @@ def explore(
             return found
         state = stack.pop()
         moved = False
-        work.spend(_STEP)
+        work.spend(work.PLACE)
         for step, after in all_moves(transitions, state, extra):
             moved = True
             most_moves -= 1

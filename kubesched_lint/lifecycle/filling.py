@@ -13,12 +13,8 @@ from math import ceil, gcd, inf
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.limits import MOST_TRIED, STEPS_OF_FILLING
 
-MOST_STEPS = 8_000
-"""Step limit of one bound: a sharper bound must not use up the work of later cells (see ``work``)."""
-MOST_ROUNDS = 80
-MOST_ROWS = 60
-"""Kinds of pods plus kinds of groups: with more, skip the programme."""
 _UNITS = 128
 """Number of units into which the amount to fill is divided; amounts are rounded up to units."""
 _CLOSE = 1e-6
@@ -61,7 +57,7 @@ class Filling:
         self._most = sum(group.number for group in groups)
         """The least bound that is known."""
         self._programme: _Programme | None = None
-        if len(groups) + len(fillers) <= MOST_ROWS:
+        if len(groups) + len(fillers) <= MOST_TRIED:
             knapsacks = [_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)]
             self._programme = _Programme(knapsacks, groups, fillers, spared)
 
@@ -71,8 +67,8 @@ class Filling:
         if programme is None or self._most < enough or programme.reached >= enough - _CLOSE:
             return self._most
         try:
-            with work.within(min(MOST_STEPS, work.share(0, 100))):
-                for _ in range(MOST_ROUNDS):
+            with work.within(min(STEPS_OF_FILLING, work.share(0, 100))):
+                for _ in range(MOST_TRIED):
                     bound, better = programme.priced()
                     self._most = min(self._most, int(bound + _CLOSE))
                     if better is None:

@@ -20,12 +20,10 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.demand import demand_of, taken
 from kubesched_lint.lifecycle.filling import Filler, Filling, Group
+from kubesched_lint.lifecycle.limits import FEW_RUN
 from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-
-MOST_PAIRS = 20_000
-"""Kinds of nodes times contenders: above this, ignore who may use which node, which only loosens the bound."""
 
 
 def max_full_nodes(
@@ -189,7 +187,7 @@ def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
 def _are_many(setting: Setting, rivals: Rivals, among: NodeSet) -> bool:
     """Whether there are too many to check which contender may use which node."""
     demand = demand_of(setting, among)
-    return len(demand.kinds) * demand.contenders(rivals) > MOST_PAIRS
+    return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 
 
 def _near(setting: Setting, wants: Mapping[str, int], rivals: Rivals, among: NodeSet) -> _Near:

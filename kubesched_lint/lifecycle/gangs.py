@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
@@ -23,8 +24,6 @@ from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]
-MOST_PODS = 100
-"""Most waiting pods of a group whose courses are followed."""
 
 
 class Rest(PartlyCompared, frozen=True):

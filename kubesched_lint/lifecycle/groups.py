@@ -9,15 +9,11 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.coupling import PodSelection, joined, selecting, sharing
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.limits import FEW
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
-
-_STEPS_OF_ROOM = 8
-"""Cost of the question whether a workload has room whatever the others do, in steps of ``work``."""
-MOST_UNKNOWN = 2
-"""Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
 
 
 @once_per_setting
@@ -30,7 +26,7 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
         return (tuple(range(len(setting.pods))),)
 
     def found() -> tuple[tuple[int, ...], ...]:
-        work.spend(_STEPS_OF_ROOM * len(setting.pods))
+        work.spend(work.LOOK * len(setting.pods))
         contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
         return _joined(setting, chain(pairwise(contended), _pairs(setting)))
 
@@ -176,7 +172,7 @@ def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
 def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
     """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
     unknown = [i for i in members if setting.is_template_unknown(i)]
-    if len(unknown) > MOST_UNKNOWN:
+    if len(unknown) > FEW:
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
@@ -184,7 +180,7 @@ def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozens
 
 def tries_all_templates(setting: Setting, event: str, number: int) -> bool:
     """Whether ``template_variants`` has every combination of the group of a workload in an event."""
-    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= MOST_UNKNOWN
+    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= FEW
 
 
 def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.identity import each_once
 from kubesched_lint.lifecycle.events import Guest
+from kubesched_lint.lifecycle.limits import MOST_MOVED
 from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
@@ -28,8 +29,6 @@ from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
-MOST_GUESTS = 40
-"""Pods of others that a story follows; if there are more, none moves."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
@@ -157,7 +156,7 @@ class Guests:
     def hosted(self) -> tuple[Guest, ...]:
         """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
         pods = [b for b in self._pods if not b.kept_by_finalizers]
-        if not pods or len(pods) > MOST_GUESTS:
+        if not pods or len(pods) > MOST_MOVED:
             return ()
         weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}
         groups: list[list[BoundPod]] = []

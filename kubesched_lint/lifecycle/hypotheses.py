@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.one_less import OneLess
+from kubesched_lint.lifecycle.limits import FEW
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -20,8 +21,6 @@ from kubesched_lint.model.storage import CSINode
 from kubesched_lint.scheduler.tolerance import tolerates
 
 Names = frozenset[str]
-_MOST_PERMUTED = 3
-"""Nodes: the orders of an upgrade of more are too many for a search."""
 
 
 class Newcomer(Struct, frozen=True):
@@ -132,7 +131,7 @@ class Hypothesis(Struct, frozen=True):
     @property
     def has_few_orders(self) -> bool:
         """Whether a search can upgrade the nodes in every order."""
-        return len(self.upgraded) <= _MOST_PERMUTED
+        return len(self.upgraded) <= FEW
 
     @property
     def parts(self) -> frozenset[str]:

@@ -38,7 +38,7 @@ DRAIN_SAYS = "kubectl drain says"
 UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
 """``kubectl/pkg/drain/filters.go``, unmanagedFatal, at kubernetes/kubernetes 121817a; older texts differ."""
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
-MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
 def verdict_of(event: str, ends: Sequence[FinalState]) -> tuple[str, bool, bool]:
@@ -114,7 +114,7 @@ def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
     budgets = setting.guards(number)
     if not budgets:
         return cell
-    message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
+    message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
     return replace(cell, message=message, says=EVICTION_SAYS, blamed=budgets[0], at=bound_of(budgets[0]))
 
 

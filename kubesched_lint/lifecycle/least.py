@@ -32,9 +32,6 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
 
-_STEPS = 15
-"""Cost of one bound, in steps of ``work``: a loss of zones asks for one in each zone."""
-
 
 class _Ask(NamedTuple):
     """One workload whose pods need a node, and the constraints by which other pods can close nodes to them.
@@ -89,7 +86,7 @@ def least_placed(
     (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
     ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of a revision that some selectors miss.
     """
-    work.spend(_STEPS)
+    work.spend(work.CALL)
     pod, index = as_checked(setting.pods[number]), setting.index
     tie = tie_of(setting, number, wanted, fresh=fresh)
     if tie is None:

@@ -22,6 +22,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import components, group_in, group_of, template_variants, tries_all_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
+from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
@@ -29,13 +30,10 @@ from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
+from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.world.limits import MOST_NODES
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
-MOST_NODES = 24
-MOST_PODS = 80
-"""Upper limits (nodes, pods) for exhaustive search."""
-MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
-"""Step limit of one cell, and its step limit after the run has spent its budget (see ``work``)."""
 SEARCH = 8 / 7
 """Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
 
@@ -88,7 +86,7 @@ class Matrix:
     def cell(self, event: str, number: int) -> Cell:
         """Return the cell of workload ``number`` of ``whole``; UNKNOWN if it exceeds its share of the work."""
         try:
-            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
+            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS // 2)):
                 return self._without_limit(event, number)
         except work.OutOfWorkError as reason:
             return verdicts.cut_short(event, self.whole.wanted(number), str(reason))
@@ -99,7 +97,7 @@ class Matrix:
         One course that ends well refutes such a proof, and takes less work than the search for every end.
         """
         try:
-            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
+            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS // 2)):
                 if not self._may_be_proven_bad(event, number):
                     return None
         except work.OutOfWorkError:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.explore import TracePart
+from kubesched_lint.lifecycle.limits import MOST_TOLD
 from kubesched_lint.lifecycle.states import PodTypes, State, Step
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 
-MOST_STEPS = 40
 _OWN: Mapping[int, str] = {}
 
 
@@ -95,8 +95,8 @@ def _text(part: TracePart, name: str, names: Mapping[int, str]) -> str:
         if words is not None:
             steps.append(words)
         before = after
-    more = len(steps) - MOST_STEPS
-    texts = list(_folded(steps[:MOST_STEPS]))
+    more = len(steps) - MOST_TOLD
+    texts = list(_folded(steps[:MOST_TOLD]))
     if more > 0:
         texts.append(f"and {more} more steps")
     return f"{name}: {', '.join(texts) if texts else 'nothing moves'}"

@@ -22,6 +22,7 @@ from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import Hopeless, may_miss
+from kubesched_lint.lifecycle.limits import MOST_FOLLOWED
 from kubesched_lint.lifecycle.preempting import Preemption, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
@@ -39,12 +40,7 @@ from kubesched_lint.scheduler.scoring import Scoring
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.holdings import Holdings
 
-_STEPS = 5
-"""Cost of one pod of a node that changes, in steps of ``work``."""
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
-
-MOST_REMEMBERED = 200
-"""Nodes: with more, a state takes longer to look up than a decision."""
 
 
 class Oracle:
@@ -216,7 +212,7 @@ class Oracle:
             self.show(state)  # this drops outdated entries of _hopeless
             if self._hopeless.has(kind, position):
                 return ()
-        if len(self.index) > MOST_REMEMBERED:
+        if len(self.index) > MOST_FOLLOWED:
             return self._decide(state, slot, position)
         key = (kind, position, state.bound, state.volumes, self._beside_counts(state))
         found = self._candidate_nodes.get(key)
@@ -284,7 +280,8 @@ class Oracle:
         work.spend(len(state.bound) // 32)
         if state.bound is not self._shown:
             changed = list(differing(self._shown, state.bound))
-            work.spend(_STEPS * sum(len(state.bound[p]) for p in changed))  # may raise, so it comes before any change
+            # may raise, so it comes before any change
+            work.spend(work.LOOK * sum(len(state.bound[p]) for p in changed))
             for position in changed:
                 self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
             self._show_away(_NO_CLAIMS)

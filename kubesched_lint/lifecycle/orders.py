@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from kubesched_lint.lifecycle.explore import seeded
+from kubesched_lint.lifecycle.limits import FEW_RUN
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.turns import Aim
-
-MOST_AGAINST = 30_000
-"""Nodes times pods of others in a course against a workload: the others beyond this limit are left out."""
 
 
 class Orders:
@@ -33,7 +31,7 @@ class Orders:
         """
         if draw not in self._crowds:
             setting, found = self._setting, set(drivers(self._setting))
-            left = MOST_AGAINST // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in found)
+            left = FEW_RUN // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in found)
             for i in self._by_size(range(len(setting.workloads)), draw):
                 if i not in found and setting.workloads[i].kind != "DaemonSet" and most_pods(setting, i) <= left:
                     left -= most_pods(setting, i)

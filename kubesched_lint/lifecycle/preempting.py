@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.preemption import cost, victims_on
-
-MOST_ORDERS = 60
-"""Limit on the orders of the pods of one node; with more, give up."""
 
 
 class Preemption(NamedTuple):
@@ -41,8 +39,8 @@ def evictions(
     options: list[list[Option]] = []
     for position in positions(resolvable):
         weaker = [(s, p) for s, p in standing.get(position, ()) if (p.pod.priority or 0) < (pod.priority or 0)]
-        orders = list(islice(_orders(weaker), MOST_ORDERS + 1)) if weaker else []
-        if len(orders) > MOST_ORDERS:
+        orders = list(islice(_orders(weaker), MOST_TRIED + 1)) if weaker else []
+        if len(orders) > MOST_TRIED:
             return None
         slots = {p: s for s, p in weaker}
         here = dict.fromkeys(o for order in orders if (o := _option(pod, position, order, slots, cluster)) is not None)

@@ -13,16 +13,15 @@ from kubesched_lint.model.storage import is_local
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
-from kubesched_lint.text import and_more, first_few
+from kubesched_lint.text import SHOWN, and_more, first_few
 
-_FEW = 3
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
 def _unknown_names(setting: Setting, number: int) -> str:
     """Return the names of the workload and its neighbours for which it is unknown whether the template changes."""
     others = unknown_templates(setting, number)
-    few = [number] * setting.is_template_unknown(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
+    few = [number] * setting.is_template_unknown(number) + [i for i in others if i != number][:SHOWN]
     return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
@@ -52,7 +51,7 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     if scope.strong and not scope.open_:
         yield "pods preempt as the default scheduler does it, and victims are gone at once"
     if setting.leaving:
-        yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving], _FEW)}"
+        yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving])}"
     yield from _of_guests(setting)
 
 
@@ -90,7 +89,7 @@ def _of_guests(setting: Setting) -> Iterator[str]:
     hosted = guests_of(setting).hosted
     if hosted:
         names = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
-        make = f"; {first_few(names, _FEW)} create theirs again" if names else ""
+        make = f"; {first_few(names)} create theirs again" if names else ""
         yield f"bare pods that are not in the manifests and are evicted do not come back{make}"
     if sum(len(guest.pods) for guest in hosted) < len(setting.objects.pods):
         others = "other pods" if hosted else "pods"

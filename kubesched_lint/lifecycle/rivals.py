@@ -13,12 +13,8 @@ from typing import NamedTuple
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
+from kubesched_lint.lifecycle.limits import FEW
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-
-_STEPS = 20
-"""Cost of the rivals of one workload, in steps of ``work``; a look at each group of them costs more."""
-FEW_ALIKE = 4
-"""Ask about each of fewer workloads by itself."""
 
 
 class Rivals(NamedTuple):
@@ -37,7 +33,7 @@ class Rivals(NamedTuple):
 def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
     contention = contention_of(setting)
-    work.spend(_STEPS)
+    work.spend(work.CALL)
     pod, workload = setting.pods[number], setting.workloads[number]
     besides: list[Contender] = []
     if workload.kind != "DaemonSet":
@@ -83,7 +79,7 @@ class Alike:
     def least_rivals(self) -> Rivals:
         """Rivals that a pod of each of them has."""
         setting, contention = self._setting, contention_of(self._setting)
-        work.spend(_STEPS + len(self._numbers))
+        work.spend(work.CALL + len(self._numbers))
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of.get(number, {}).items():
@@ -112,7 +108,7 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
     return {
         number: found
         for numbers in groups.values()
-        if len(numbers) >= FEW_ALIKE
+        if len(numbers) > FEW
         for found in [Alike(setting, numbers)]
         for number in numbers
     }

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.cluster.limits import MOST_KEPT
+from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.capacity import copies, stands_alone
@@ -16,10 +17,6 @@ from kubesched_lint.scheduler.framework import as_checked, diagnose
 
 _NODES_A_STEP = 4
 """Nodes whose room one step of ``work`` pays for."""
-_FEW_SIZES = 16
-"""Sizes of rooms: with more, a look at each node of a domain is faster than one at the nodes of each size."""
-_MOST_ROOMS = 256
-"""Size of the cache of ``Room``; each entry has a number per node."""
 
 
 class Room(NamedTuple):
@@ -38,9 +35,7 @@ class Room(NamedTuple):
 
     def within(self, among: NodeSet, most: int) -> int:
         """Return the same for the nodes of ``among`` alone."""
-        if len(self.nodes) <= _FEW_SIZES:
-            return sum(min(here, most) * (nodes & among).bit_count() for here, nodes in self.nodes.items())
-        return sum(min(self.on.get(position, 0), most) for position in positions(among))
+        return sum(min(here, most) * (nodes & among).bit_count() for here, nodes in self.nodes.items())
 
 
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
@@ -53,7 +48,7 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     if found is None:
         work.spend(usable.bit_count() // _NODES_A_STEP)
         on = dict(copies(pod, setting.cluster, usable, most))
-        if len(known) >= _MOST_ROOMS:
+        if len(known) >= MOST_KEPT:
             known.clear()
         nodes = _by_room(on, usable)
         found = known[key] = Room(on, usable & ~nodes.get(0, 0), nodes)

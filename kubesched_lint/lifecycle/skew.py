@@ -9,16 +9,13 @@ from msgspec import Struct
 
 from kubesched_lint.lifecycle.event_outcomes import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.limits import MOST_DRAWN
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
 
 RUNS = 20
-_MOST_DRAWN = 2_000
-"""Limit on pods in all runs together: large workloads get fewer runs."""
-_MOST_SCALED = 5_000
-"""Skip runs that scale to more pods than this."""
 
 
 class Skew(Struct, frozen=True):
@@ -55,8 +52,8 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, onl
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
     if not keys or workload.suspended or workload.kind not in SCALED:
         return
-    sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
-    runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
+    sizes = [size for size in setting.scaled.get(number, ()) if size <= MOST_DRAWN]
+    runs = max(1, min(runs, MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     seeds = range(seed, seed + 1000 * runs, 1000)
     events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
     stories_of: dict[str, list[Story]] = {event: [] for event in events}

@@ -31,7 +31,6 @@ from kubesched_lint.lifecycle.states import (
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""
 
-_STEPS_OF_A_CHOICE = 20
 _LEAVING = -1
 """Stands for the position of a lost node."""
 
@@ -186,7 +185,7 @@ def _doomed_choices(
     """
     every = [o for p in old for o in p.ordinals]
     for choice in product(*(_idle_choices(p, partition, among, is_alike=limits.broken_first) for p in old)):
-        work.spend(_STEPS_OF_A_CHOICE)
+        work.spend(work.CALL)
         idle = {o for ordinals in choice for o in ordinals}
         gone = frozenset(updated(limits, every, idle.union(waiting), partition))
         yield [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := gone.intersection(p.ordinals))]

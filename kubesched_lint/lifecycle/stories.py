@@ -12,9 +12,6 @@ from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 
-_STEPS = 15
-"""Cost of one workload in a story, in steps of ``work``."""
-
 
 def _marks(setting: Setting) -> Mapping[str, Hashable]:
     """Return by name of a node what a hypothesis does to it: nodes that look alike must not be swapped then."""
@@ -54,7 +51,7 @@ def story_of(
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
     be deleted; all other pods stay where they are. See ``Story`` for the other options.
     """
-    work.spend(_STEPS * len(members))
+    work.spend(work.CALL * len(members))
     chosen = [as_granted(setting, i) for i in members]
     moving = {bound for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in setting.objects.pods if bound not in moving)
@@ -102,7 +99,7 @@ def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expec
     if workload.key not in start.numbers:
         start.enter(workload)
     for seed in seeds:
-        work.spend(_STEPS)
+        work.spend(work.CALL)
         story = start.fork()
         story.seed = seed
         story.deploy([workload], together=setting.together)

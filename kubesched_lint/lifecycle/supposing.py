@@ -14,9 +14,6 @@ from kubesched_lint.lifecycle.node_events import alter, evict
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
 
-MOST_UPGRADED = 40
-"""Nodes: no trace follows the upgrade of more."""
-
 
 def rolls(hypothesis: Hypothesis, workload: Workload) -> bool:
     """Return whether a workload gets a changed template that reaches its running pods."""

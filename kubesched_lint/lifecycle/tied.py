@@ -9,6 +9,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
@@ -18,8 +19,6 @@ from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
 
 MAY_TIE = Counted(0, "its volumes may tie it to where they are")
 REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
-_MOST_REACHES = 64
-"""With more sets of nodes that a volume may be reachable from, skip the bound."""
 
 
 class Tie(NamedTuple):
@@ -50,7 +49,7 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
     if fresh:
         return Tie(open_, {})
     reaches = _reaches(setting, provisioners, setting.usable[number])
-    return Tie(open_, reaches) if len(reaches) <= _MOST_REACHES else None
+    return Tie(open_, reaches) if len(reaches) <= MOST_TRIED else None
 
 
 def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int) -> Counted:
@@ -110,7 +109,7 @@ def _volumes_of_all(setting: Setting) -> int:
 def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
     """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``).
 
-    At most one more than ``_MOST_REACHES``.
+    At most one more than ``MOST_TRIED``.
     """
     known, asked = _kept_reaches(setting), (provisioners, usable)
     if asked not in known:
@@ -123,7 +122,7 @@ def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) ->
             words = ", ".join(f"{key}={value}" for key, value in labels.items()) or "no node"
             if words not in found:
                 found[words] = index.with_labels(labels)
-            if len(found) > _MOST_REACHES:
+            if len(found) > MOST_TRIED:
                 break
         known[asked] = found
     return known[asked]

@@ -13,7 +13,7 @@ from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import TracePart, all_moves
 from kubesched_lint.lifecycle.states import State, Step
 
-_STEPS, _AT_ONCE = 20, 8
+_AT_ONCE = 8
 """Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
 
 
@@ -106,7 +106,7 @@ def _path(phase: Phase, final: State) -> list[State]:
     path = [state]
     while (parent := phase.found.parents[path[-1]]) is not None:
         path.append(parent[0])
-        work.spend(_STEPS + len(path[-1].waiting) // _AT_ONCE)
+        work.spend(work.CALL + len(path[-1].waiting) // _AT_ONCE)
     return path[::-1]
 
 

@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle import resizing
 from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
+from kubesched_lint.lifecycle.limits import MOST_FOLLOWED
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.overlooking import Wakes, overlooked
 from kubesched_lint.lifecycle.preempting import Preemption
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 Move = tuple[Step, State]
 Way = Callable[[], Deletion]
 """Returns a deletion that a controller may make: most are never asked for."""
-_STEPS = 12
-"""Cost of one controller call, in steps of ``work``."""
-MOST_WAYS = 200
-"""A random course draws among at most this many ways to delete other than equal pods."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
 """Kinds whose controller recreates a pod before the deleted one has terminated."""
 
@@ -126,7 +123,7 @@ class Transitions:
 
     def _any_way(self, desired: DesiredState, state: State, random: Random) -> Way | None:
         """Return a random way in which a controller may delete pods: of equal pods, each is as likely as the others."""
-        ways = list(islice(self._ways(desired, state, one_draw(random)), MOST_WAYS))
+        ways = list(islice(self._ways(desired, state, one_draw(random)), MOST_FOLLOWED))
         return random.choice(ways) if ways else None
 
     def _deleted(self, state: State, way: Way) -> tuple[Step, Sequence[State]]:
@@ -303,7 +300,7 @@ class Transitions:
 
     def _created(self, desired: DesiredState, state: State, counts: PodCounts) -> State:
         """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
-        work.spend(_STEPS)
+        work.spend(work.CALL)
         kind = self._kind(desired)
         if kind == "DaemonSet":
             return self._daemons[desired.workload].created(state)
@@ -349,7 +346,7 @@ class Transitions:
         nothing = self.oracle.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
-        work.spend(_STEPS)
+        work.spend(work.CALL)
         acts = False
         for way in self._asked(desired, state, counts, among):
             acts = True

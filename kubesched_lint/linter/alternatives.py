@@ -11,16 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from kubesched_lint.linter.limits import MOST_LEADERS
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import and_more, first_few, joined, many
-
-_MOST_GROUPS, _MOST_PATHS = 3, 4
-"""Groups in a note, and paths of each."""
-_MOST_LEADERS = 4
-"""Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
+from kubesched_lint.text import SHOWN, and_more, first_few, joined, many
 
 
 class Alternatives(Struct, frozen=True, dict=True):
@@ -71,8 +67,8 @@ class Alternatives(Struct, frozen=True, dict=True):
 
     def note(self) -> str:
         """Return a note for a report that judges each alternative apart."""
-        named = "; ".join(map(_named, self.groups[:_MOST_GROUPS]))
-        more = len(self.groups) - _MOST_GROUPS
+        named = "; ".join(map(_named, self.groups[:SHOWN]))
+        more = len(self.groups) - SHOWN
         listed = f"{named}{';' * (more > 0)}{and_more(more, 'group')}"
         environments = (set(map(_environment, group)) - {""} for group in self.groups)
         is_hinted = any(len(found) > 1 for found in environments)
@@ -82,9 +78,9 @@ class Alternatives(Struct, frozen=True, dict=True):
     def choices(self, taken: Collection[str]) -> Iterator[str]:
         """Yield notes for an answer about one set that has the paths ``taken``, and not their alternatives."""
         chosen = [(group, path) for group in self.groups for path in group if path in taken]
-        for group, path in chosen[:_MOST_GROUPS]:
+        for group, path in chosen[:SHOWN]:
             yield f"{_named(group)} define the same workloads: uses {os.path.basename(path)}"
-        more = len(chosen) - _MOST_GROUPS
+        more = len(chosen) - SHOWN
         if more > 0:
             yield f"uses one of each of {many(more, 'more group')} of files or folders that define the same workloads"
 
@@ -140,7 +136,7 @@ def _alike(defined: Mapping[str, Mapping[Any, Workload]], environments: bool = F
         else:
             groups[path], common[path] = [path], set(own)
             for key in own:
-                if len(leaders.setdefault(key, [])) < _MOST_LEADERS:
+                if len(leaders.setdefault(key, [])) < MOST_LEADERS:
                     leaders[key].append(path)
     yield from (group for group in groups.values() if len(group) > 1)
 
@@ -172,5 +168,5 @@ _OF_PEOPLE = r"app(?:lication)?s|projects|services|teams|tenants"
 def _named(group: Sequence[str]) -> str:
     folder = os.path.dirname(group[0])
     names = [os.path.basename(path) for path in group]
-    shown = joined(names) if len(names) <= _MOST_PATHS else first_few(names, _MOST_PATHS - 1)
+    shown = joined(names) if len(names) <= SHOWN else first_few(names)
     return f"{shown} in {folder}" if folder else shown

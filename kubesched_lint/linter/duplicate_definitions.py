@@ -18,9 +18,7 @@ from kubesched_lint.findings import Source
 from kubesched_lint.identity import ByIdentity, Itself
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import and_more, many
-
-_MOST_NAMED = 3
+from kubesched_lint.text import SHOWN, and_more, many
 
 
 class DuplicateDefinitions(Struct, frozen=True, dict=True):
@@ -121,13 +119,13 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
         found = self._chosen(source, last=True)
         kept = {Itself(item) for _, items in found.lists() for item in items}
         differing = [items for items in self.groups.values() if _differ(items)]
-        notes = [_taken(items, kept) for items in differing[:_MOST_NAMED]]
-        if len(differing) > _MOST_NAMED:
-            notes.append(f"{len(differing) - _MOST_NAMED:,} more objects are defined more than once, and differently")
+        notes = [_taken(items, kept) for items in differing[:SHOWN]]
+        if len(differing) > SHOWN:
+            notes.append(f"{len(differing) - SHOWN:,} more objects are defined more than once, and differently")
         defined = {Itself(item) for items in self.groups.values() for item in items}
         mismatched = [s for s in self.manifests.autoscalers if Itself(s) not in kept | defined]
         if mismatched:
-            named = ", ".join(f"{s.namespace}/{s.name}" for s in mismatched[:_MOST_NAMED])
+            named = ", ".join(f"{s.namespace}/{s.name}" for s in mismatched[:SHOWN])
             notes.append(f"not used: autoscalers of other definitions: {named}")
         return found, tuple(notes)
 
@@ -143,8 +141,8 @@ def note_on(differing: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Yield a note for the footer about objects that are defined more than once, and differently."""
     if not differing:
         return
-    named = "; ".join(map(_named, differing[:_MOST_NAMED]))
-    more = len(differing) - _MOST_NAMED
+    named = "; ".join(map(_named, differing[:SHOWN]))
+    more = len(differing) - SHOWN
     count = many(len(differing), "object is", "objects are")
     yield (
         f"{count} defined more than once, and differently: {named}{';' * (more > 0)}{and_more(more)}. "
@@ -211,7 +209,7 @@ def _key(item: Any) -> str:
 def _taken(items: Sequence[Any], kept: Collection[Itself[Any]]) -> str:
     taken = next(item for item in items if Itself(item) in kept)
     others = [item for item in items if item is not taken and _differ((taken, item))]
-    places = ", ".join(map(_place, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+    places = ", ".join(map(_place, others[:SHOWN])) + (", …" if len(others) > SHOWN else "")
     return f"{_title(taken)} is defined more than once, and differently: uses {_place(taken)}, not {places}"
 
 
@@ -225,5 +223,5 @@ def _title(item: Any) -> str:
 
 def _named(items: Sequence[Any]) -> str:
     places = list(map(_place, items))
-    shown = ", ".join(places[:_MOST_NAMED]) + (", …" if len(places) > _MOST_NAMED else "")
+    shown = ", ".join(places[:SHOWN]) + (", …" if len(places) > SHOWN else "")
     return f"{_title(items[0])} ({shown})"

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
+from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
@@ -20,8 +21,6 @@ from kubesched_lint.world.former import maximum_is_raised
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.refused import POD_SPECS, RefusedObjects
 from kubesched_lint.world.world import Member, World
-
-_MOST_RELATED = 50
 
 
 class Judged(Struct, frozen=True, eq=False):
@@ -149,10 +148,10 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
 
 
 def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
-    """At most ``_MOST_RELATED`` places; the label of the last one counts those left out."""
-    more = len(places) - _MOST_RELATED
-    for at, place in enumerate(places[:_MOST_RELATED], start=1):
-        label = f"{place.label} … and {more:,} more places" if more > 0 and at == _MOST_RELATED else place.label
+    """At most ``MOST_RELATED`` places; the label of the last one counts those left out."""
+    more = len(places) - MOST_RELATED
+    for at, place in enumerate(places[:MOST_RELATED], start=1):
+        label = f"{place.label} … and {more:,} more places" if more > 0 and at == MOST_RELATED else place.label
         yield Related(location_of(place.source or default, place.at), label)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.duplicate_definitions import note_on
@@ -28,6 +29,7 @@ from kubesched_lint.linter.judged import (
     without_refused,
     without_wrong_types,
 )
+from kubesched_lint.linter.limits import LEAST_STEPS
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
 from kubesched_lint.linter.variants import Variants
@@ -48,11 +50,7 @@ if TYPE_CHECKING:
     from kubesched_lint.linter.variants import Variants
     from kubesched_lint.linter.what_if import OfSet
 
-_TOO_MANY_NODES = "not checked: the pools could add more nodes for this set than the limit"
-_HAZARD_STEPS = 200
-"""Cost of turning one hazard into a finding, in steps of ``work``."""
-MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
-"""Step limits of ``work``: base of a run, added for each document, minimum for a rule when the others are spent."""
+_NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"
 
 
 def lint(
@@ -343,11 +341,11 @@ class Run:
         for subject in subjects:
             try:
                 for hazard in asked(subject, world) if is_of_documents else asked(subject):
-                    work.spend(_HAZARD_STEPS)
+                    work.spend(work.SETUP)
                     if isinstance(subject, Member) and is_left_out(rule, subject, hazard, self._unreported):
                         continue
                     if is_cut_short(hazard, world):
-                        raise UncheckedError(_TOO_MANY_NODES)
+                        raise UncheckedError(_NOT_CHECKED)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     judged = self._judge(rule, _workload_of(subject), placed, world)
                     unless = unless_defined(world) if rule.absence else ""

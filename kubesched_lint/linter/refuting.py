@@ -18,9 +18,12 @@ from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.judging import is_stuck
+from kubesched_lint.lifecycle.limits import MOST_IN_COURSE
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.linter.limits import FEW_ERRORS
+from kubesched_lint.verdicts.limits import MOST_DECISIONS
 from kubesched_lint.world.running import lasting_state
 
 if TYPE_CHECKING:
@@ -31,14 +34,8 @@ if TYPE_CHECKING:
 
 ALONE_RUNS = 3
 """Runs with the workload's pods alone, each in another order."""
-FEW = 100
-"""The first FEW errors of a report get ALONE_RUNS runs each; further errors get one."""
 SET_RUNS = 6
 """Runs of the whole set."""
-MOST_DECISIONS = 5_000
-"""Limit of pods times nodes for a run of the whole set."""
-MOST_ALONE = 50_000
-"""Limit of pods times nodes for a run of one workload."""
 
 
 def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
@@ -102,7 +99,7 @@ class _InWorld:
     def against(self, one: Judged) -> str:
         """What a run does although the finding says that it is impossible; empty if none does."""
         self._tried += 1
-        runs = ALONE_RUNS if self._tried <= FEW else 1
+        runs = ALONE_RUNS if self._tried <= FEW_ERRORS else 1
         of = self._named(one)
         if not of or not all(map(self._is_followed, of)):
             return ""
@@ -129,7 +126,7 @@ class _InWorld:
         wanted = sum(pods_wanted(self._world.member(w)) for w in of)
         pending = _pending(one, wanted)
         for members, most in ((of, runs), (self._whole(of), SET_RUNS)):
-            if self._cost(members) > MOST_ALONE:
+            if self._cost(members) > MOST_IN_COURSE:
                 continue
             for waiting in self._runs(of, members, most) if members else ():
                 if waiting is None:
@@ -168,7 +165,7 @@ class _InWorld:
         return [w for w in members if self._is_followed(w)]
 
     def _rolled_out(self, workload: Workload, runs: int) -> str:
-        if self._cost((workload,)) > MOST_ALONE:
+        if self._cost((workload,)) > MOST_IN_COURSE:
             return ""
         setting = self._alone(workload)
         if quota_short(setting):

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from kubesched_lint import work
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.duplicate_definitions import one_of_each
+from kubesched_lint.linter.limits import MOST_AGAIN
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
 
@@ -34,7 +35,7 @@ _COMPETING = (
     "replica_sets",
 )
 """Fields with objects that pods compete with or answer to. Other objects, such as classes, may serve all variants."""
-_MOST_AGAIN, _FEWEST = 400, 2
+_FEWEST = 2
 """Shared objects times variants in which their workloads are judged, and the fewest variants; elsewhere they count."""
 _DEEPEST = 8
 """Most alternatives inside one another."""
@@ -174,7 +175,7 @@ def _ways(place: _Place) -> Iterator[_Way]:
         [_within(path, way) for path, inner in group.items() for way in _ways(inner)] for group in place.groups.values()
     ]
     arranged = [*_arranged(groups)]
-    again = max(_FEWEST, _MOST_AGAIN // max(1, len(place.items)))
+    again = max(_FEWEST, MOST_AGAIN // max(1, len(place.items)))
     for column in range(max(map(len, groups))):
         own = [ways[column] for ways in arranged if column in ways]
         chosen = [ways.get(column, group[-1]) for ways, group in zip(arranged, groups, strict=True)]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
+from kubesched_lint.manifests.limits import MOST_DEPTH
 from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -199,7 +200,6 @@ def _names(found: Match[str]) -> Iterator[tuple[str, int]]:
 # --- Comments of a YAML text; a ``#`` in quotes or in a block scalar starts none --------------------------------------
 
 _END_OF_LINE = 1 << 62
-_MOST_DEPTH = 200
 _DEEPER = {
     "FlowSequenceStartToken": 1,
     "FlowMappingStartToken": 1,
@@ -277,7 +277,7 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
         for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             _hide(found, token)
             depth += _DEEPER.get(token.__class__.__name__, 0)
-            if depth > _MOST_DEPTH:  # libyaml needs more time for each deeper bracket
+            if depth > MOST_DEPTH:  # libyaml needs more time for each deeper bracket
                 raise yaml.MarkedYAMLError(problem_mark=token.start_mark)
     except yaml.YAMLError as error:
         # An unclosed quote is an error at the end of the text; its context is the place of the quote.

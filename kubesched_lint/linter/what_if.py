@@ -362,7 +362,7 @@ class OfSet:
     # -- autoscalers that may be meant for another set
 
     def _if_scaled(self, judged: Judged, world: World) -> str:
-        names = first_few([f"{scaler.namespace}/{scaler.name}" for scaler in self._unsure], 1)
+        names = first_few([f"{scaler.namespace}/{scaler.name}" for scaler in self._unsure], most=1)
         return f"{names} scales its target here, though another definition of it may be meant"
 
     def _without_unsure(self, judged: Judged, world: World) -> Sequence[World]:

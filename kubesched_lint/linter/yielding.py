@@ -114,10 +114,6 @@ _Explanations = Mapping[Judged, Judged]
 """A finding → a better one."""
 
 
-_FEW = 8
-"""So many findings of one rule about one object are compared one by one."""
-
-
 class _Findings:
     """Findings of one rule about one object: it may have some in each of many sets."""
 
@@ -126,7 +122,7 @@ class _Findings:
     def __init__(self) -> None:
         self._all: list[Judged] = []
         self._numbered: dict[tuple[str, object], list[tuple[int, Judged]]] = {}
-        """A set, or a source → the findings with it; made if there are many."""
+        """A set, or a source → the findings with it."""
 
     def add(self, one: Judged) -> None:
         self._all.append(one)
@@ -134,8 +130,6 @@ class _Findings:
     def meeting(self, one: Judged, home: Callable[[Judged], object]) -> Iterable[Judged]:
         """Return those of the same set or source, in their order."""
         own = home(one)
-        if len(self._all) <= _FEW:
-            return [other for other in self._all if other.source is one.source or home(other) is own]
         if not self._numbered:
             for number, other in enumerate(self._all):
                 for key in (("set", home(other)), ("source", other.source)):

@@ -11,6 +11,7 @@ from typing import Protocol
 from lsprotocol import types
 from msgspec import Struct
 
+from kubesched_lint.commands.limits import MOST_REMEDIES
 from kubesched_lint.lsp.hovers import card_text, fenced
 from kubesched_lint.lsp.positions import Positions
 from kubesched_lint.lsp.project import Opener, Project
@@ -20,9 +21,6 @@ from kubesched_lint.manifests.split import text_of
 from kubesched_lint.report.footer import cut_short
 from kubesched_lint.report.words import annotated
 from kubesched_lint.session.session import tidy
-
-_MOST_FIXES = 8
-"""Findings of one place for which fixes are tried: each takes a second in a large repository."""
 
 
 class Buffer(Struct, frozen=True):
@@ -212,7 +210,7 @@ class Desk:
         for project in self._projects.values():
             first, last = self._place(path, where.start), self._place(path, where.end)
             fixable = (f for f in project.findings_at(path, first, last) if project.may_fix(f))
-            for finding in islice(fixable, _MOST_FIXES):
+            for finding in islice(fixable, MOST_REMEDIES):
                 fix = project.fix(finding)
                 if fix is not None:
                     version = self._version if self._with_versions else None

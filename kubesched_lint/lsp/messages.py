@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-MOST_BYTES = 1 << 28
-"""Of one message. An editor sends whole files; those that are judged are sixteen times smaller."""
-_LONGEST_HEAD = 1 << 12
+from kubesched_lint.cluster.limits import LONGEST_TEXT
+from kubesched_lint.limits import LARGEST_WHOLE
+
 _PIECE = 1 << 20
 _END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"(?i:Content-Length):[ \t]*(\d{1,18})[ \t]*(?:\r\n[\w-]+:[^\r\n]*)*\Z")
@@ -55,16 +55,16 @@ class Messages:
             return Fault("something stands before the header of a message")
         self._is_lost = False
         length = int(found[1])
-        return length if length <= MOST_BYTES else Fault(f"Content-Length is more than {MOST_BYTES >> 20} MiB")
+        return length if length <= LARGEST_WHOLE else Fault(f"Content-Length is more than {LARGEST_WHOLE >> 20} MiB")
 
     def _head(self) -> bytes:
         """Read to the end of a header. Return what stands before it, without what is too long for one."""
         looked = 0
         while (end := self._came.find(_END, looked)) < 0:
-            del self._came[: max(0, len(self._came) - _LONGEST_HEAD)]
+            del self._came[: max(0, len(self._came) - LONGEST_TEXT)]
             looked = max(0, len(self._came) - len(_END))
             self._more()
-        head = bytes(self._came[max(0, end - _LONGEST_HEAD) : end])
+        head = bytes(self._came[max(0, end - LONGEST_TEXT) : end])
         del self._came[: end + len(_END)]
         return head
 
@@ -75,7 +75,7 @@ class Messages:
         looked = 0
         while len(self._came) < length:
             end = self._came.find(_END, looked)
-            if end >= 0 and _LENGTH.search(self._came[max(0, end - _LONGEST_HEAD) : end]):
+            if end >= 0 and _LENGTH.search(self._came[max(0, end - LONGEST_TEXT) : end]):
                 return Fault("Content-Length is more than the length of the body")
             looked = max(0, len(self._came) - len(_END))
             self._more()

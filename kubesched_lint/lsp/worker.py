@@ -14,7 +14,7 @@ from kubesched_lint import work
 T = TypeVar("T")
 PAUSE = 0.3
 """Seconds without an edit after which every rule runs."""
-PATIENCE, MOST_PATIENCE = 0.1, 2.0
+PATIENCE, LAST_PATIENCE = 0.1, 2.0
 """Seconds for which questions wait for work that an earlier question stopped, doubled each time; so that it ends."""
 
 
@@ -93,7 +93,7 @@ class Worker(Thread):
             has_more = self._desk.spend_pause(self._has_news, lambda: self._is_asked(waits_until))
         except work.StoppedError:
             if not self._news:
-                self._patience = min(max(2 * self._patience, PATIENCE), MOST_PATIENCE)
+                self._patience = min(max(2 * self._patience, PATIENCE), LAST_PATIENCE)
             return True
         self._patience = 0.0
         return has_more

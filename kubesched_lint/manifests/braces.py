@@ -12,9 +12,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from kubesched_lint.findings import Path
+from kubesched_lint.manifests.limits import LONGEST_SEARCHED
 
-_MOST = 1 << 14
-"""Characters of a text that is searched anew for each place; of a longer one, all places are remembered."""
 _DEEP = 200
 _LONG = 1_000
 """Characters of a key: YAML takes up to 1,024."""
@@ -48,7 +47,7 @@ def place_of(text: str, path: Path, *, key: bool = False) -> tuple[int, int]:
 
     Raises NotJsonError.
     """
-    if len(text) > _MOST:
+    if len(text) > LONGEST_SEARCHED:
         raise NotJsonError
     at, named = _start(text), None
     try:

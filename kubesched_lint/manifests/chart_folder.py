@@ -12,9 +12,9 @@ from kubesched_lint.files import UnreadableError, content_at, inside, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import LARGEST
+from kubesched_lint.manifests.limits import MOST_FILES
 
 _SCHEMA = "values.schema.json"
-_MOST_FILES = 20_000
 _KNOWN_DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
 """Helm has these schema drafts built in."""
 
@@ -25,8 +25,8 @@ def obstacle_in(folder: str) -> Skipped | InputError | None:
         root = root_of(folder) or os.path.realpath(folder)
         for number, path in enumerate(_entries(folder, root), 1):
             found = _obstacle(path, root)
-            if number > _MOST_FILES:
-                found = InputError(os.path.join(folder, "Chart.yaml"), f"a chart of more than {_MOST_FILES:,} files")
+            if number > MOST_FILES:
+                found = InputError(os.path.join(folder, "Chart.yaml"), f"a chart of more than {MOST_FILES:,} files")
             if found is not None:
                 return found
     except OSError as error:

@@ -27,7 +27,8 @@ from kubesched_lint.manifests.format import (
     style_of,
 )
 from kubesched_lint.manifests.full_reader import BuildError, build
-from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, YamlNode, end_of, every, parsed, way_to
+from kubesched_lint.manifests.limits import LARGEST_EDITED
+from kubesched_lint.manifests.nodes import BLOCKS, YamlNode, end_of, every, parsed, way_to
 
 _HASH = re.compile(r"(?<![^ \t\n])#")
 
@@ -48,8 +49,8 @@ def splice_of(text: str, change: Change) -> Splice:
 
     Raises ChangeError. The path of the change begins at the root of the document, also for the items of a List.
     """
-    if len(text) > LARGEST:
-        raise ChangeError(f"the document is longer than {LARGEST:,} characters")
+    if len(text) > LARGEST_EDITED:
+        raise ChangeError(f"the document is longer than {LARGEST_EDITED:,} characters")
     try:
         before = build(text)
         after = applied(before, change)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from kubesched_lint.manifests.flow import FlowError, read_flow
+from kubesched_lint.manifests.limits import MOST_DEPTH
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
-MOST_DEPTH = 100
 _REMEMBERED = 1 << 14
 _LONG = 400
 """Longer texts are not cached, and longer flow collections are not read here."""
@@ -201,7 +201,7 @@ def read_plain(text: str) -> dict[str, Any]:
 
         if at != block:
             if at > block:
-                if waiting is None or len(stack) > MOST_DEPTH:
+                if waiting is None or len(stack) > MOST_DEPTH // 2:
                     raise NotPlainError
                 new: Any = [] if at & 1 else {}
                 here[waiting] = new

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from kubesched_lint.manifests.document import Document, FilledIn, Text
 from kubesched_lint.manifests.kustomization import value_in
+from kubesched_lint.manifests.limits import LARGEST
 
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 _ESCAPED = "$${"
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<with_default>:[=-](?P<default>[^{}]*))?\}")
-_MOST = 1 << 24
-"""So many characters may be filled in in a document; Kubernetes takes no object that is nearly as large."""
 _FROM_A_VALUE = "\0{"
 """Stands for ``${`` in a value, in which nothing is filled in."""
 _DEEPEST = 8
@@ -46,7 +45,7 @@ class Filling(Struct, frozen=True):
         """Return the document with the values of its variables; those that nobody defines stay as they are."""
         uses = document.text.count("${")
         longest = max((len(value) for way in self.ways if way is not None for _, value in way.values), default=0)
-        if not uses or uses * longest > _MOST or _is_disabled(document.value):
+        if not uses or uses * longest > LARGEST or _is_disabled(document.value):
             return document
         assumed: set[str] = set()
         value = self._value(document.value, assumed)

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.nodes import YamlNode, every
 from kubesched_lint.manifests.scalars import ScalarError, resolved
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./](?:[A-Za-z0-9_./@%=+~-]|[ ](?=[A-Za-z0-9_./@%=+~-]))*")
-_LONGEST_LINE = 100
+_WIDTH = 100
 _EMPTY: tuple[object, ...] = ({}, [])
 
 
@@ -158,4 +158,4 @@ def _is_short(value: Any, before: int, style: Style) -> bool:
     is_deep = any(isinstance(held, (dict, list)) for held in inside)
     if not style.flow or (is_deep and (isinstance(value, list) or not style.nested)):
         return False
-    return before + len(in_brackets(value, style)) <= _LONGEST_LINE
+    return before + len(in_brackets(value, style)) <= _WIDTH

@@ -13,13 +13,9 @@ from typing import Any, TypeAlias
 import yaml
 from msgspec import Struct
 
+from kubesched_lint.manifests.limits import MOST_ALIASED, MOST_DEPTH, MOST_DIRECTIVES, MOST_PARTS
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
 
-MOST_DEPTH = 200
-MOST_ALIASED = 400_000
-"""Most values that the aliases of one document may add; go-yaml v2 begins to refuse at about as many."""
-MOST_DIRECTIVES = 100
-"""Most ``%TAG`` lines: libyaml compares each with all before it."""
 EXACT, BLOCK, LITERAL = 0, 1, 2
 """Whether a node ends at its mark, with its last child, or with its last line of text."""
 
@@ -70,8 +66,6 @@ class ComplexKeyError(BuildError):
 
 
 _TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
-MOST_PARTS = 3_000_000
-"""Most parser events per document. A List of 16 MiB, the largest file allowed, has about half as many."""
 
 
 class ComposedValue(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.split import LARGEST as LARGEST
+from kubesched_lint.manifests.limits import LARGEST as LARGEST
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from kubesched_lint.manifests.full_reader import MOST_DEPTH, BuildError, build, place_of
+from kubesched_lint.manifests.full_reader import BuildError, build, place_of
+from kubesched_lint.manifests.limits import MOST_DEPTH
 from kubesched_lint.manifests.scalars import shown
 
 _BLANK = " \t\r\n"

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError, Path
+from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.manifests.classify import placeholder
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.flux import NO_FLUX, FluxRepository
@@ -31,10 +32,9 @@ from kubesched_lint.manifests.kustomization import (
 )
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
+from kubesched_lint.manifests.limits import MOST_FOLDERS
 from kubesched_lint.manifests.places import span_of
 
-_MOST_FOLDERS = 2000
-_MOST_BYTES = 256 * 1024 * 1024
 _NONE = "holds no kustomization"
 _EMPTY = "that is empty, which kubectl refuses"
 AS_IT_STANDS = "the files are read without rendering"
@@ -112,8 +112,8 @@ class _Walk:
             if not isinstance(known, _Kustomization):
                 continue
             here = _Here(self, known, real)
-            if len(self._visited) > _MOST_FOLDERS:
-                here.refuse(f"builds on more than {_MOST_FOLDERS} folders", ())
+            if len(self._visited) > MOST_FOLDERS:
+                here.refuse(f"builds on more than {MOST_FOLDERS} folders", ())
                 break
             value = shape(known.value, (), here)
             if not self.tree.folders:
@@ -161,8 +161,8 @@ class _Walk:
         self._held += len(data)
         if len(data) > LARGEST:
             return f"is larger than {LARGEST // 1024**2} MiB"
-        if self._held > _MOST_BYTES:
-            return f"is not read: the files before it already hold {_MOST_BYTES // 1024**2} MiB"
+        if self._held > LARGEST_WHOLE:
+            return f"is not read: the files before it already hold {LARGEST_WHOLE // 1024**2} MiB"
         return data
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Protocol
 
 from kubesched_lint.manifests.inputs import Progress
@@ -21,8 +21,7 @@ from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.rendering import MARK, SUFFIX, Rendered, RenderError, Tool, render_copies, render_copy
 from kubesched_lint.version import __version__
 
-_LARGEST_BATCH = 40
-_MOST_BYTES = 40_000
+_BATCH = 40_000
 """Most bytes of a batch's files: Kustomize compares the objects of a run with each other."""
 _ALONE = frozenset(
     {
@@ -85,8 +84,8 @@ def batches(trees: Iterable[KustomizeTree]) -> Iterator[list[KustomizeTree]]:
         groups.setdefault(turn, []).append(tree)
     for group in groups.values():
         while group:
-            sizes = accumulate(sum(map(len, tree.short_files.values())) for tree in group[:_LARGEST_BATCH])
-            count = max(sum(size <= _MOST_BYTES for size in sizes), 1)
+            sizes = accumulate(sum(map(len, tree.short_files.values())) for tree in group)
+            count = max(sum(1 for _ in takewhile(lambda size: size <= _BATCH, sizes)), 1)
             yield group[:count]
             del group[:count]
 

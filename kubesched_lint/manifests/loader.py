@@ -301,7 +301,7 @@ class _Reader:
         return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places)
 
 
-_FEW = 500
+_WORTH_A_PARSER = 500
 _read_instead = count()
 """How many plain documents ``is_sound`` has read to spare the import of a parser."""
 
@@ -311,7 +311,7 @@ def is_sound(text: str) -> bool:
 
     It parses without building values, at half the cost of reading.
     """
-    if "yaml" not in sys.modules and next(_read_instead) < _FEW:  # importing it takes longer than reading a few
+    if "yaml" not in sys.modules and next(_read_instead) < _WORTH_A_PARSER:
         try:
             read_plain(text)
         except NotPlainError:

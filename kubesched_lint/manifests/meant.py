@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.files import is_within
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.limits import MOST_LOOKED_AT
 
 # Patterns are text: ``re`` compiles one when a run first needs it.
 _CASE = r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml"
@@ -48,7 +49,6 @@ _ENVIRONMENT = (
     r"(?:.*[-_.])?(acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
 )
 _CODE = r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(?:py|js|ts|tsx|rb)"
-_MOST_LISTED = 400
 
 
 OURS = "kubesched-lint"
@@ -160,7 +160,7 @@ def _is_environment(name: str, parent: str) -> bool:
 def _holds_code(folder: str) -> bool:
     """Return whether one of the first files in a folder or below is a program."""
     names = (name for _, _, names in os.walk(folder) for name in names)
-    return any(re.fullmatch(_CODE, name) for name in islice(names, _MOST_LISTED))
+    return any(re.fullmatch(_CODE, name) for name in islice(names, MOST_LOOKED_AT))
 
 
 def _names_in(folder: str) -> Collection[str]:

@@ -12,8 +12,6 @@ from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.scalars import ScalarError, key_of
 
-LARGEST = 2_000_000
-"""Most characters of a document: parsing a larger one for an edit would need gigabytes."""
 MERGE = "<<"
 BLOCKS = ("|", ">")
 """Styles of block scalars: a header line, which may end with a comment, precedes the text."""

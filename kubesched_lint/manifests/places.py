@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from kubesched_lint.findings import Path, Span
 from kubesched_lint.manifests.braces import NotJsonError, place_of
 from kubesched_lint.manifests.fast_places import find
+from kubesched_lint.manifests.limits import MOST_PARTS
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fast_places import Items, Range
     from kubesched_lint.manifests.full_reader import Node
 
-_MOST_VALUES = 2_000_000
 _REMEMBERED = 256
 """Places in texts that took long to read."""
 _REMEMBERED_PLAIN = 64
@@ -114,7 +114,7 @@ def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
 @lru_cache(maxsize=4)
 def _root(text: str) -> Node | None:
     """Return the root node; None for an empty or broken text, and if the positions would need too much memory."""
-    if text.count(",") + text.count("\n") > _MOST_VALUES:
+    if text.count(",") + text.count("\n") > MOST_PARTS:
         return None
     from kubesched_lint.manifests.full_reader import BuildError, tree
 

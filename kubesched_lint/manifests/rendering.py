@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_tree import as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
 
-_LONGEST_MESSAGE = 600
 MARK = "kubesched-lint/tree"
 """The annotation that says which tree of a batch an object is from."""
 SUFFIX = "!kubesched-lint-{}!"
@@ -156,4 +156,4 @@ def _message(error: str) -> str:
     if logged:
         text = logged["lines"] or (logged["line"] or "").replace('\\"', '"')
     text = text.removeprefix("error: ").removeprefix("Error: ")
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} …"
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]} …"

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.limits import LARGEST
 
-LARGEST = 16 * 1024 * 1024
-"""Most bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
 _BEFORE_JSON = frozenset("{ \t\n")
 _BYTE = "[\udc80-\udcff]"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

@@ -14,9 +14,9 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
+from kubesched_lint.manifests.limits import MOST_LOOKED_AT
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
 
-_MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 _CHART = "Helm chart"
 
@@ -136,7 +136,7 @@ def _is_template(item: Found | InputError | Skipped) -> bool:
 
 def _starts(paths: Iterable[str]) -> Iterator[bytes]:
     """Yield the first bytes of the first readable files."""
-    for path in islice(paths, _MOST_LOOKED_AT):
+    for path in islice(paths, MOST_LOOKED_AT):
         try:
             yield content(path, 4096)
         except OSError:

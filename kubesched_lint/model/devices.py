@@ -37,11 +37,11 @@ Amounts = Mapping[str, Fraction]
 DeviceID = tuple[str, str, str]
 """Driver, pool and device."""
 EXACT_COUNT, ALL = "ExactCount", "All"
-MOST_RESULTS = 32
+RESULTS_OF_A_CLAIM = 32
 """AllocationResultsMaxSize: the devices that one claim may have."""
-MOST_USERS = 256
+USERS_OF_A_CLAIM = 256
 """ResourceClaimReservedForMaxSize: the pods that may use one claim at a time."""
-MOST_ALTERNATIVES = 8
+ALTERNATIVES_OF_A_REQUEST = 8
 """FirstAvailableDeviceRequestMaxSize."""
 
 

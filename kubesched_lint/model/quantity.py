@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from kubesched_lint.model.limits import LONGEST
+
 _FORM = r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?|[eE][+-]?[0-9]+)"
 _POWER_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWER_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_LARGEST = (1 << 63) - 1
-LONGEST = 1000
-"""Most characters of a quantity that are read; the API server has no limit, and Python's is some thousand digits."""
+_INT64 = (1 << 63) - 1
 
 
 class QuantityError(ValueError):
@@ -77,7 +77,7 @@ def milli_value(text: str | int | float) -> int:
 def _scaled(text: str | int | float, factor: int) -> int:
     numerator, denominator = nanos(text if isinstance(text, str) else str(text))
     magnitude = -(-abs(numerator) * factor // denominator)
-    magnitude = min(magnitude, _LARGEST)
+    magnitude = min(magnitude, _INT64)
     return -magnitude if numerator < 0 else magnitude
 
 

@@ -15,14 +15,13 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
+from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
-_LARGEST = 64 << 20
-"""Bytes; an entry has about 200."""
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
@@ -176,13 +175,13 @@ def text_of(entries: Iterable[KnownFinding]) -> str:
 def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
     """The entries of the file. Raises BaselineError."""
     try:
-        data = content(path, _LARGEST)
+        data = content(path, LARGEST_OUTPUT)
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
     except OSError as error:
         raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > _LARGEST:
-        raise BaselineError(f"{path}: not a baseline: larger than {_LARGEST >> 20} MiB")
+    if len(data) > LARGEST_OUTPUT:
+        raise BaselineError(f"{path}: not a baseline: larger than {LARGEST_OUTPUT >> 20} MiB")
     return entries_in(data, path, rulebook)
 
 
@@ -256,4 +255,4 @@ def gone_note(gone: Collection[KnownFinding], source: str) -> Iterator[str]:
     if gone:
         rules = sorted({entry.rule for entry in gone})
         many = f"{len(gone)} {plural(len(gone), 'entry no longer occurs', 'entries no longer occur')}"
-        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` removes them"
+        yield f"{source}: {many} ({first_few(rules)}); `kubesched-lint baseline prune` removes them"

@@ -13,15 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.files import is_within
+from kubesched_lint.limits import LARGEST_SETTINGS, LARGEST_WHOLE
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.programs import WorkTree
 
 HEAD = "HEAD"
 """The default base: everything that is not committed counts as changed."""
-LARGEST_ELSEWHERE = 1 << 20
-"""Bytes of a file outside of the named paths: a kustomization reads no larger one, because no ConfigMap holds it."""
-MOST_BYTES = 512 << 20
-"""Bytes of one copy."""
 _BATCH = 16 << 20
 _REGULAR, _LINK, _SUBMODULE = "100", "120", "160"
 """The first digits of git's modes."""
@@ -176,8 +173,8 @@ class Copy:
         top = self.at(listed.tree.top)
         entries = [entry for entry in entries if not os.path.lexists(os.path.join(top, entry.path))]
         self._bytes += sum(entry.size for entry in entries)
-        if self._bytes > MOST_BYTES:
-            limit = f"more than {MOST_BYTES >> 20} MiB"
+        if self._bytes > LARGEST_WHOLE:
+            limit = f"more than {LARGEST_WHOLE >> 20} MiB"
             raise CommitError(
                 f"the files of {listed.commit[:12]} have {limit}: check them out, and name the folder instead"
             )
@@ -237,7 +234,7 @@ class _Listed:
         lists = [entry.path for entry in entries if os.path.basename(entry.path) in KUSTOMIZATIONS]
         is_whole = any(one in named or any(_holds(os.path.dirname(one), path) for path in paths) for one in lists)
         found = _with_sizes(self.tree, self.commit, entries if is_whole else [e for e in entries if e.path in named])
-        return [entry for entry in found if entry.path in named or entry.size <= LARGEST_ELSEWHERE]
+        return [entry for entry in found if entry.path in named or entry.size <= LARGEST_SETTINGS]
 
 
 def _entries(tree: WorkTree, commit: str) -> Iterator[_Entry]:

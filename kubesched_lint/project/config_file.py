@@ -8,14 +8,14 @@ from typing import Any
 
 from kubesched_lint.files import content, is_own_stream, root_of
 from kubesched_lint.findings import InputError, Path
+from kubesched_lint.limits import LARGEST_SETTINGS
+from kubesched_lint.model.limits import LONGEST
 from kubesched_lint.project.config import Config, ConfigError
 from kubesched_lint.rulebook.library import Rulebook
 
 NAME, SHARED = "kubesched.toml", "pyproject.toml"
 _TABLE: Path = ("tool", "kubesched-lint")
 _SPELLINGS = (b"tool.kubesched-lint", b'tool."kubesched-lint"', b"tool.'kubesched-lint'")
-_LARGEST = 1 << 20
-_MOST_PARTS = 1_000
 
 
 def find_config(paths: Sequence[str]) -> str | None:
@@ -69,7 +69,7 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
         data = _content(path)
     except OSError as error:
         raise ConfigError([InputError(file, f"cannot be read: {(error.strerror or str(error)).lower()}")]) from None
-    if len(data) > _LARGEST:
+    if len(data) > LARGEST_SETTINGS:
         raise ConfigError([InputError(file, "not a configuration: larger than 1 MiB")])
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -107,15 +107,15 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
 
 def _check_keys(file: str, text: str) -> None:
     """Raises ConfigError for a key with too many parts, because tomllib needs quadratic time for it."""
-    if text.count(".") <= _MOST_PARTS:
+    if text.count(".") <= LONGEST:
         return
     for number, line in enumerate(text.split("\n"), 1):
-        if line.partition('"')[0].partition("'")[0].count(".") > _MOST_PARTS:
-            raise ConfigError([InputError(file, f"a key has more than {_MOST_PARTS:,} parts", number, 1)])
+        if line.partition('"')[0].partition("'")[0].count(".") > LONGEST:
+            raise ConfigError([InputError(file, f"a key has more than {LONGEST:,} parts", number, 1)])
 
 
 def _content(path: str) -> bytes:
-    return content(path, _LARGEST)
+    return content(path, LARGEST_SETTINGS)
 
 
 def _as_seen(path: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.findings import Report, Severity, one_line
+from kubesched_lint.limits import LONGEST_VALUE
 from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given, Target
 from kubesched_lint.project.rule_settings import shown
 from kubesched_lint.text import first_few, in_which, plural
@@ -32,8 +33,6 @@ _ANY = (
     "scheduler-config", "fresh-pods", "baseline", "exclude",
 )  # fmt: skip
 """Keys whose every value decides what the check finds. Of these, only ``ignore`` surely makes it weaker."""
-_LONGEST = 60
-"""Maximum number of characters of a name."""
 
 
 def in_force(config: Config, values: Mapping[str, Given], targets: Sequence[Target] = ()) -> str:
@@ -102,13 +101,13 @@ def _is_lower(slug: str, severity: object, config: Config) -> bool:
     return rule is None or cast("Severity", severity) < rule.severity
 
 
-def _named(names: Sequence[str], most: int = 3) -> str:
-    return first_few([_short(name) for name in names], most if len(names) <= most else most - 1)
+def _named(names: Sequence[str]) -> str:
+    return first_few([_short(name) for name in names])
 
 
 def _short(name: str) -> str:
     name = one_line(name)
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    return name if len(name) <= LONGEST_VALUE else f"{name[:LONGEST_VALUE]}…"
 
 
 def line(configuration: str, report: Report, baseline: str | None, edited: Sequence[str]) -> str:

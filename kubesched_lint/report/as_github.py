@@ -9,10 +9,9 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, errors_first, once_per_run
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.words import annotated, explanation, subject
 
-_MOST_LISTED = 20
-"""Number of listed findings of one annotation."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -60,10 +59,10 @@ def _finding(group: FindingGroup) -> str:
 def _others(findings: Sequence[Finding]) -> Iterator[str]:
     if findings:
         yield f"and {len(findings):,} more of the same cause:"
-    for finding in findings[:_MOST_LISTED]:
+    for finding in findings[:MOST_LINES]:
         yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding)}"
-    if len(findings) > _MOST_LISTED:
-        yield f"… and {len(findings) - _MOST_LISTED:,} more places"
+    if len(findings) > MOST_LINES:
+        yield f"… and {len(findings) - MOST_LINES:,} more places"
 
 
 def _path(path: str) -> str:

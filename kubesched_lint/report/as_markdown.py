@@ -16,15 +16,14 @@ from kubesched_lint.report.causes import FindingGroup, causes, errors_first
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
-from kubesched_lint.report.markdown import LIMIT, Block, code, html, longest_run, plain, size, within
+from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.words import annotated, explanation, relative, subject
 from kubesched_lint.text import brief, many, plural
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
 _MATRIX = 20_000
-_MOST_ROWS = 60
-_MOST_LISTED = 20
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 _VERDICTS = {
     "fine": "✅",
@@ -39,7 +38,7 @@ _VERDICTS = {
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yield the comment in blocks of together at most ``LIMIT`` UTF-16 units."""
+    """Yield the comment in blocks of together at most ``COMMENT_OF_GITHUB`` UTF-16 units."""
     head, tail = "".join(_head(report)), "".join(_tail(report))
     seen = context.extras()
     matrix = ""
@@ -49,7 +48,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         )
         matrix = "".join(within(blocks, _MATRIX, _workloads_left_out))
         matrix = matrix or "".join(f"\n_{plain(note)}_\n" for note in seen.notes)
-    room = LIMIT - size(head) - size(matrix) - size(tail)
+    room = COMMENT_OF_GITHUB - size(head) - size(matrix) - size(tail)
     yield head
     yield from within(_findings(report, context), room, _findings_left_out)
     yield matrix
@@ -84,10 +83,10 @@ def _tail(report: Report) -> Iterator[str]:
     if not lines:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"
-    for label, text in lines[:_MOST_LISTED]:
+    for label, text in lines[:MOST_LINES]:
         yield f"- {label}: {plain(text[:500])}\n"
-    if len(lines) > _MOST_LISTED:
-        yield f"- … and {len(lines) - _MOST_LISTED} more\n"
+    if len(lines) > MOST_LINES:
+        yield f"- … and {len(lines) - MOST_LINES} more\n"
     yield "\n</details>\n"
 
 
@@ -134,11 +133,11 @@ def _remarks(finding: Finding) -> Iterator[str]:
 
 def _others(first: Finding, others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
-    for finding in others[:_MOST_LISTED]:
+    for finding in others[:MOST_LINES]:
         rule = f" ({code(finding.rule)})" if finding.rule != first.rule else ""
         yield f"- {code(_where(finding, context))} {plain(subject(finding))}{rule}\n"
-    if len(others) > _MOST_LISTED:
-        yield f"- … and {len(others) - _MOST_LISTED:,} more\n"
+    if len(others) > MOST_LINES:
+        yield f"- … and {len(others) - MOST_LINES:,} more\n"
     yield "\n</details>\n"
 
 
@@ -173,11 +172,11 @@ def _matrix(
     text = "\n### What happens when\n\n"
     if rows:
         text += f"| | {' | '.join(map(event_title, simulation.events))} |\n|---|{'---|' * len(simulation.events)}\n"
-    for row in rows[:_MOST_ROWS]:
+    for row in rows[:MOST_ROWS]:
         is_error = simulation.workloads[row.number].ref in errors
         cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {plain(c.text)}".strip() for c in row.cells)
         text += f"| {plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
-    below = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with problems"] if rows[_MOST_ROWS:] else []
+    below = [f"{many(len(rows) - MOST_ROWS, 'more workload')} with problems"] if rows[MOST_ROWS:] else []
     below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
     text += "".join(f"\n{plain(line)}\n" for line in (*below, *notes))
     yield Block(text)

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from kubesched_lint.findings import Edit, Finding, InputError, Location, Report, Severity
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
@@ -19,10 +20,8 @@ from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.words import annotated, explanation, relative, shortened, utf8
 
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
-_MOST_BYTES = 60_000
+_LINE_OF_REVIEWDOG = 60_000
 """Size of a line: at 65,536 bytes reviewdog stops to read, without a word (Go's bufio.Scanner)."""
-_MOST_WORDS = 5_000
-"""Characters of a message in a line that would be too long."""
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
@@ -39,9 +38,9 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 def _line(entry: dict[str, Any]) -> str:
     text = json_text(entry)
-    if len(text.encode()) > _MOST_BYTES:
+    if len(text.encode()) > _LINE_OF_REVIEWDOG:
         kept = {name: entry[name] for name in ("source", "code", "severity", "location")}
-        text = json_text({"message": shortened(entry["message"], _MOST_WORDS), **kept})
+        text = json_text({"message": shortened(entry["message"], LONGEST_REASON), **kept})
     return f"{text}\n"
 
 

@@ -23,18 +23,18 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 _SURE = {"proof": "very-high", "policy": "very-high", "witness": "high", "pattern": "medium"}
 
 
-MOST_RESULTS = 5_000
+RESULTS_OF_GITHUB = 5_000
 """Results per run: GitHub's code scanning drops all further ones, and refuses files with more than 25,000."""
-MOST_RELATED = 100
+RELATED_OF_GITHUB = 100
 """Related places per result: GitHub drops further ones, and refuses results with more than 1,000 places."""
-_MOST_BYTES = 10_000_000
+BYTES_OF_GITHUB = 10_000_000
 """Size after gzip: GitHub refuses larger files."""
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield the log: as many results as GitHub takes, the most severe ones; a notification counts the others."""
     findings = by_place(report.findings)
-    most = min(len(findings), MOST_RESULTS)
+    most = min(len(findings), RESULTS_OF_GITHUB)
     text = _log(report, _most_severe(findings, most), context)
     while most > 1 and _is_too_large(text):
         most //= 2
@@ -52,9 +52,9 @@ def _most_severe(findings: Sequence[Finding], most: int) -> Sequence[Finding]:
 
 
 def _is_too_large(text: str) -> bool:
-    if len(text) <= _MOST_BYTES // 4:  # a character has at most four bytes
+    if len(text) <= BYTES_OF_GITHUB // 4:  # a character has at most four bytes
         return False
-    return len(zlib.compress(text.encode("utf-8", "surrogateescape"))) > _MOST_BYTES
+    return len(zlib.compress(text.encode("utf-8", "surrogateescape"))) > BYTES_OF_GITHUB
 
 
 def _log(report: Report, findings: Sequence[Finding], context: RenderContext) -> str:
@@ -185,7 +185,7 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     if related:
         result["relatedLocations"] = [
             {"id": number, "physicalLocation": _physical(where), "message": {"text": _message(label)}}
-            for number, (where, label) in enumerate(related[:MOST_RELATED], 1)
+            for number, (where, label) in enumerate(related[:RELATED_OF_GITHUB], 1)
         ]
     if finding.fingerprint:
         result["partialFingerprints"] = {"kubeschedLint/v1": finding.fingerprint}

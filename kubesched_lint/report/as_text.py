@@ -11,15 +11,12 @@ from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
+from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import PREVIEW
 from kubesched_lint.text import brief, first_few, many
 
-_MOST_LISTED = 50
-"""Number of listed findings of one cause."""
-_MOST_EVENTS = 20
 _ALL = 1_000_000
-_MOST_KNOWN = 10
 _ELSEWHERE = "--format json lists them all"
 
 
@@ -104,10 +101,10 @@ def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterato
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
         yield evidence.kind, evidence.text or "this happened in order:"
-    for number, event in enumerate(evidence.trace[:_MOST_EVENTS], 1):
+    for number, event in enumerate(evidence.trace[:MOST_LINES], 1):
         yield "", f"{number}. {event}"
-    if len(evidence.trace) > _MOST_EVENTS:
-        yield "", f"… and {len(evidence.trace) - _MOST_EVENTS} more events ({_ELSEWHERE})"
+    if len(evidence.trace) > MOST_LINES:
+        yield "", f"… and {len(evidence.trace) - MOST_LINES} more events ({_ELSEWHERE})"
     yield from (("assumes", premise) for premise in evidence.assumes if premise not in shared)
     if finding.help:
         yield "help", finding.help
@@ -148,22 +145,22 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
         rows.setdefault(row, []).append(finding.rendered)
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
-    for (where, subject), rendered in list(rows.items())[:_MOST_LISTED]:
-        named = first_few([name for name in rendered if name], _MOST_LISTED)
+    for (where, subject), rendered in list(rows.items())[:MOST_ROWS]:
+        named = first_few([name for name in rendered if name])
         often = f" ({named})" if named else f" ({len(rendered)} times)" if len(rendered) > 1 else ""
         yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}{often}", room, 4))
-    if len(rows) > _MOST_LISTED:
-        yield f"{lead}      … and {len(rows) - _MOST_LISTED:,} more places ({_ELSEWHERE})"
+    if len(rows) > MOST_ROWS:
+        yield f"{lead}      … and {len(rows) - MOST_ROWS:,} more places ({_ELSEWHERE})"
 
 
 def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) -> Iterator[str]:
     """Yield one line per finding of the baseline."""
     yield paint.bold(f"known: {len(findings):,} from the baseline")
-    for finding in findings[:_MOST_KNOWN]:
+    for finding in findings[:MOST_LINES]:
         line = f"{place(finding.location)}: {finding.severity.word}[{finding.rule}] {finding.object}"
         yield from (f"  {paint.dim(part)}" for part in wrapped(line, max(0, context.width - 2), 4))
-    if len(findings) > _MOST_KNOWN:
-        yield f"  {paint.dim(f'… and {len(findings) - _MOST_KNOWN:,} more ({_ELSEWHERE})')}"
+    if len(findings) > MOST_LINES:
+        yield f"  {paint.dim(f'… and {len(findings) - MOST_LINES:,} more ({_ELSEWHERE})')}"
 
 
 def _statistics(report: Report, paint: Palette) -> Iterator[str]:

@@ -8,14 +8,10 @@ from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
 from kubesched_lint.findings import Severity
 from kubesched_lint.report.audit_text import verdict
 from kubesched_lint.report.html.page import head, part
-from kubesched_lint.report.markdown import LIMIT, Block, code, plain, size, within
+from kubesched_lint.report.limits import MOST_ROWS
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, plain, size, within
 from kubesched_lint.report.words import esc
 from kubesched_lint.text import first_few, many, plural
-
-_MOST = 50
-"""Findings of a section that HTML shows."""
-_MOST_NAMED = 10
-
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
@@ -25,7 +21,7 @@ def as_markdown(audit: Audit) -> str:
     head = f"## Audit: {plain(verdict(audit))}\n\n{plain(audit.cluster)}\n"
     notes = (*(f"not followed: {text}" for text in audit.unfollowed), *audit.notes)
     tail = "\n" + "".join(f"- {plain(text)}\n" for text in notes)
-    room = LIMIT - size(head) - size(tail)
+    room = COMMENT_OF_GITHUB - size(head) - size(tail)
     return "".join((head, *within(_blocks(audit), room, _left_out), tail)).rstrip("\n")
 
 
@@ -51,7 +47,7 @@ def _item(one: Found) -> Iterator[str]:
 
 
 def _others(one: Found) -> str:
-    return first_few([str(ref) for ref in one.others], _MOST_NAMED)
+    return first_few([str(ref) for ref in one.others])
 
 
 # --- HTML -------------------------------------------------------------------------------------------------------------
@@ -88,7 +84,7 @@ def _tiles(audit: Audit) -> Iterator[str]:
 
 def _articles(found: Iterable[Found]) -> Iterator[str]:
     shown = list(found)
-    for one in shown[:_MOST]:
+    for one in shown[:MOST_ROWS]:
         word = one.severity.word
         title = f'<span class="sev">{word}</span><h4>{esc(one.message)}</h4>'
         yield f'<article class="finding {word}">\n<header>{title}</header>'
@@ -97,8 +93,8 @@ def _articles(found: Iterable[Found]) -> Iterator[str]:
         details = (*one.details, *((("the same", _others(one)),) if one.others else ()))
         yield from (f"<dt>{esc(label)}</dt><dd>{esc(text)}</dd>" for label, text in details)
         yield "</dl>\n</article>\n"
-    if len(shown) > _MOST:
-        yield f'<p class="more">… and {many(len(shown) - _MOST, "more finding")}.</p>\n'
+    if len(shown) > MOST_ROWS:
+        yield f'<p class="more">… and {many(len(shown) - MOST_ROWS, "more finding")}.</p>\n'
 
 
 def _notes(audit: Audit) -> Iterator[str]:

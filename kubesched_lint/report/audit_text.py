@@ -9,12 +9,10 @@ from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import brief, first_few, many
 
-_MOST = 20
-"""Findings of a section that are shown without --verbose."""
-_MOST_NAMED = 5
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""
 
@@ -39,11 +37,11 @@ def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
             continue
         yield paint.bold(f"{title} ({len(found):,})")
         yield ""
-        for one in found if verbose else found[:_MOST]:
+        for one in found if verbose else found[:MOST_LINES]:
             yield from _finding(one, paint, room, verbose)
             yield ""
-        if len(found) > _MOST and not verbose:
-            yield from (f"  … and {len(found) - _MOST:,} more: --verbose and --format json show them", "")
+        if len(found) > MOST_LINES and not verbose:
+            yield from (f"  … and {len(found) - MOST_LINES:,} more: --verbose and --format json show them", "")
     yield from _model(audit, paint, room, verbose)
     yield from _footer(audit, room)
 
@@ -60,7 +58,7 @@ def _finding(one: Found, paint: Palette, room: int, verbose: bool) -> Iterator[s
         yield from _marked("=", f"{label}: {text if verbose else brief(text)}", paint, room)
     if one.others:
         names = [str(ref) for ref in one.others]
-        listed = ", ".join(names) if verbose else first_few(names, _MOST_NAMED)
+        listed = ", ".join(names) if verbose else first_few(names)
         yield from _marked("=", f"the same: {listed}", paint, room)
 
 
@@ -82,7 +80,7 @@ def _model(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
 
 
 def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
-    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], 1)
+    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], most=1)
     yield f"{paint.severity(Severity.NOTE, one.verdict)}: {visible(names)}"
     for label, text in (("kube-scheduler", one.theirs), ("model", one.ours or "a node fits"), ("because", one.why)):
         if text:

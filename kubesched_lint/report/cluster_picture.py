@@ -11,12 +11,11 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import key_name
+from kubesched_lint.text import SHOWN
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WIDEST = 120
 """Where no terminal says how wide it is."""
-_FEW_NODES = 4
-"""So many nodes of a domain are drawn each, even if they are equal."""
 _GAP = "  "
 
 Pods = Sequence[tuple[int, bool, int]]
@@ -81,7 +80,7 @@ def _column(name: str, boxes: Sequence[Box], palette: Palette) -> Iterator[Cell]
 
 def _folded(boxes: Sequence[Box]) -> Iterator[tuple[Box, int]]:
     """A box for all nodes that are alike, and how many they are, in the order of the first of each."""
-    if len(boxes) <= _FEW_NODES:
+    if len(boxes) <= SHOWN:
         yield from ((box, 1) for box in boxes)
         return
     alike: dict[object, list[Box]] = {}

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.drain.plan import DrainPlan, Obstacle, Wave
 from kubesched_lint.report.drain_report import headline, place, tightest
+from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.markdown import code, plain
 from kubesched_lint.text import first_few
-
-_FEW = 6
-_MOST_ROWS = 200
-"""Waves that the table shows: GitHub refuses comments of 65,536 characters."""
 
 
 def as_markdown(plan: DrainPlan) -> str:
@@ -23,9 +20,9 @@ def _lines(plan: DrainPlan) -> Iterator[str]:
     yield f"**{plain(headline(plan))}**"
     if plan.waves:
         yield from ("", "| wave | nodes | pods | least room afterwards |", "|---|---|---|---|")
-        yield from (_row(number, wave) for number, wave in enumerate(plan.waves[:_MOST_ROWS], 1))
-        if len(plan.waves) > _MOST_ROWS:
-            yield f"| … | {len(plan.waves) - _MOST_ROWS} more waves | | |"
+        yield from (_row(number, wave) for number, wave in enumerate(plan.waves[:MOST_ROWS], 1))
+        if len(plan.waves) > MOST_ROWS:
+            yield f"| … | {len(plan.waves) - MOST_ROWS} more waves | | |"
     if plan.worst:
         yield from ("", "A course that ends badly:", "")
         yield from (f"- {plain(line)}" for line in plan.worst)
@@ -43,7 +40,7 @@ def _row(number: int, wave: Wave) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    return first_few([code(name) for name in names], _FEW)
+    return first_few([code(name) for name in names])
 
 
 def _obstacle(number: int, obstacle: Obstacle) -> Iterator[str]:

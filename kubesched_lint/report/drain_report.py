@@ -22,12 +22,10 @@ from kubesched_lint.findings import Location, Severity
 from kubesched_lint.model.quantity import show
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import first_few, many
 
-_MOST_MOVES = 30
-"""Lines of moves that the text shows; the JSON has all."""
-_FEW = 4
 _EVIDENCE = {
     PROVEN: "proven for every order of events and any scheduler",
     BY_DEFAULT: "for every order of events with the default scheduler's scores",
@@ -99,8 +97,8 @@ def _table(waves: Sequence[Wave], palette: Palette) -> Iterator[str]:
 
 
 def _nodes(wave: Wave) -> str:
-    new = f" (first joins {first_few(wave.new, _FEW)})" if wave.new else ""
-    return visible(first_few(wave.nodes, _FEW) + new)
+    new = f" (first joins {first_few(wave.new)})" if wave.new else ""
+    return visible(first_few(wave.nodes) + new)
 
 
 def tightest(tight: Tight | None) -> str:
@@ -114,7 +112,7 @@ def tightest(tight: Tight | None) -> str:
 
 def _moves(waves: Sequence[Wave], palette: Palette, room: int) -> Iterator[str]:
     """The moves of one trace, if they are few."""
-    if not 0 < sum(len(wave.moves) for wave in waves) <= _MOST_MOVES:
+    if not 0 < sum(len(wave.moves) for wave in waves) <= MOST_LINES:
         return
     yield ""
     yield palette.dim("one trace, with the default scheduler:")
@@ -132,7 +130,7 @@ def _move(move: Move) -> str:
 
 def _obstacle(number: int, obstacle: Obstacle, palette: Palette, room: int) -> Iterator[str]:
     yield palette.bold(visible(f"{number}. {obstacle.of} ({obstacle.kind})"))
-    rows = [("on", first_few(obstacle.nodes, _FEW)), ("because", obstacle.why)]
+    rows = [("on", first_few(obstacle.nodes)), ("because", obstacle.why)]
     if obstacle.at is not None:
         rows.append(("at", place(obstacle.at)))
     if obstacle.message:

@@ -13,8 +13,9 @@ from rich.text import Text
 from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
     from kubesched_lint.world.refused import Refusal
 
-MANY = 20
-"""With more nodes, nodes with equal rows share one row."""
-_NAMED = 3
 _INDENT = "  "
 _UNBOUNDED = 10_000
 
@@ -35,7 +33,7 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     With ``each``, every node has its own row.
     """
     palette = Palette(color)
-    groups = not each and len(found.nodes) > MANY
+    groups = not each and len(found.nodes) > MOST_LINES
     on = "" if found.not_created else f" on {many(len(found.nodes), 'node')}"
     blocks = [f"{palette.bold(visible(found.subject))}{on}"]
     for note in found.notes:
@@ -51,8 +49,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
         if silent:
             blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
     elif fitting and len(found.nodes) > 1:
-        more = "" if each or len(fitting) <= MANY else " (--each lists them)"
-        blocks.append(f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MANY)}{more}.")
+        more = "" if each or len(fitting) <= MOST_LINES else " (--each lists them)"
+        blocks.append(f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MOST_LINES)}{more}.")
     if any(node.devices for node in fitting):
         blocks.append("\n".join(_devices(fitting, each, palette, width)))
     refused = [node for node in found.nodes if not node.fits]
@@ -67,8 +65,8 @@ def _devices(fitting: Sequence[NodeVerdict], each: bool, palette: Palette, width
     """Return the devices that the pod would get on each node."""
     yield "Devices that it would get:"
     for number, node in enumerate(fitting):
-        if number == MANY and not each:
-            yield palette.dim(f"{_INDENT}and so on on {many(len(fitting) - MANY, 'more node')} (--each lists them)")
+        if number == MOST_LINES and not each:
+            yield palette.dim(f"{_INDENT}and so on on {many(len(fitting) - number, 'more node')} (--each lists them)")
             return
         given = (f"{held[3]} of pool {held[2]} ({name})" for name, all_ in node.devices.items() for held in all_)
         yield from (
@@ -185,7 +183,7 @@ def _score_lines(found: Explanation, each: bool, palette: Palette, width: int) -
     ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
     for nodes in _grouped(ranked, not each, lambda n: (tuple(n.scores.items()), n.may_win)):
         one = nodes[0]
-        for line in wrapped(f"{_names([n.node for n in nodes], MANY)}: {one.total}", max(width - 2, 24)):
+        for line in wrapped(f"{_names([n.node for n in nodes], MOST_LINES)}: {one.total}", max(width - 2, 24)):
             yield _INDENT + (palette.good(line) if one.may_win and not found.sampled else line)
         parts = ", ".join(f"{plugin} {points}" for plugin, points in one.scores.items() if points)
         yield from (f"{_INDENT * 2}{text}" for text in wrapped(parts, max(width - 4, 24)))
@@ -194,7 +192,7 @@ def _score_lines(found: Explanation, each: bool, palette: Palette, width: int) -
 def _refusal_lines(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
     """The nodes that do not fit as a list, grouped by equal obstacles."""
     for nodes in _grouped(refused, not each, lambda n: n.obstacles):
-        for line in wrapped(_names([n.node for n in nodes], MANY), max(width - 2, 24)):
+        for line in wrapped(_names([n.node for n in nodes], MOST_LINES), max(width - 2, 24)):
             yield _INDENT + palette.bold(line)
         for obstacle in nodes[0].obstacles:
             evicting = "evicting pods might help" if obstacle.removable else "evicting pods cannot help"
@@ -255,8 +253,8 @@ def _broken(plugin: str) -> str:
     return words.replace("Inter\nPod", "InterPod").replace("Pod\nTopology", "PodTopology")
 
 
-def _names(names: Sequence[str], most: int = _NAMED) -> str:
-    return first_few([visible(name) for name in names], most)
+def _names(names: Sequence[str], most: int = SHOWN) -> str:
+    return first_few([visible(name) for name in names], most=most)
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.report.causes import members, one_per_cause, tellers_of
-from kubesched_lint.text import first_few, many, not_read, plural
+from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, many, not_read, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
-_MOST_NAMES = 8
-"""Maximum number of rules or kinds that one line names."""
 _NAMES = r" \(in [^()]+\)$"
 """The names that ``commands.lint.merging`` puts at the end of what only some targets have."""
 FAIL_ON: dict[str, Severity | None] = {
@@ -69,7 +67,7 @@ def verdict(report: Report) -> str:
     return found + (f" ({', '.join(aside)})" if aside else "") + left
 
 
-def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str, str]]:
+def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]:
     """Yield (short label, sentence) in reading order; the verdict is the last.
 
     A line names at most ``most_names`` rules; with 0, one line counts all rules with missing inputs.
@@ -85,7 +83,7 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     if summary.configuration:
         yield "config", summary.configuration
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
-    yield from (("left out", line) for line in _left_out(summary, max(most_names, _MOST_NAMES)))
+    yield from (("left out", line) for line in _left_out(summary, max(most_names, LONGEST_LIST)))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
@@ -137,7 +135,7 @@ def _errors(number: int, more: str = "") -> str:
     return f"{number}{more} would be {plural(number, 'an error', 'errors')}"
 
 
-def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
+def skips(report: Report, most_names: int = SHOWN) -> Iterator[str]:
     """One line per reason, with the rules: ``12 rules need a cluster (--cluster): a, b, …``."""
     for reason, named in _reasons(report):
         rules = many(len(named), "rule")
@@ -218,8 +216,8 @@ def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return ("rule", *shown), rows
 
 
-def _named(names: list[str], most: int = _MOST_NAMES) -> str:
-    return first_few(names, most if len(names) <= most else most - 1)
+def _named(names: list[str], most: int = SHOWN) -> str:
+    return first_few(names, most=most)
 
 
 def exit_code(

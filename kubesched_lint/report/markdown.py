@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kubesched_lint.printing import escaped, visible
 
-LIMIT = 65_000
+COMMENT_OF_GITHUB = 65_000
 """UTF-16 units, as GitHub counts; the rest is for text that a bot adds."""
 
 

@@ -7,24 +7,24 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import event_title
-from kubesched_lint.report.markdown import LIMIT, Block, code, html, plain, size, within
+from kubesched_lint.report.limits import MOST_LINES
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
 from kubesched_lint.text import brief, many
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""
 _SIGNS = {WORSE: "❌", BETTER: "✅"}
 _OTHER = "ℹ️"
-_LONGEST = 1_000
-_MOST_NOTES = 10
 
 
 def as_markdown(plan: Plan) -> str:
-    """Return the comment, of at most ``LIMIT`` UTF-16 units."""
+    """Return the comment, of at most ``COMMENT_OF_GITHUB`` UTF-16 units."""
     head, tail = "".join(_head(plan)), "".join(_tail(plan))
-    return "".join((head, *within(_blocks(plan), LIMIT - size(head) - size(tail), _left_out), tail))
+    return "".join((head, *within(_blocks(plan), COMMENT_OF_GITHUB - size(head) - size(tail), _left_out), tail))
 
 
 def _left_out(count: int) -> str:
@@ -94,7 +94,7 @@ def _findings(title: str, found: Sequence[FindingChange]) -> Iterator[Block]:
         yield Block(f"\n### {title}\n\n")
     for change in found:
         finding = change.finding
-        message = plain(brief(finding.message)[:_LONGEST])
+        message = plain(brief(finding.message)[:LONGEST_REASON])
         severity = plain(words.finding_words(change))
         yield Block(f"- **{severity}** {message} ({code(finding.rule)}, {_at(finding.location)})\n", 1)
 
@@ -115,7 +115,7 @@ def _reasons(plan: Plan) -> Iterator[Block]:
         lines = dict.fromkeys(line for cell in row.cells for line in words.reasons(cell))
         if lines:
             subject = html(str(plan.simulation.workloads[row.number]))
-            text = "".join(f"- {plain(brief(line)[:_LONGEST])}\n" for line in lines)
+            text = "".join(f"- {plain(brief(line)[:LONGEST_REASON])}\n" for line in lines)
             yield Block(f"\n<details><summary>Why: {subject}</summary>\n\n{text}\n</details>\n", 1)
 
 
@@ -125,8 +125,8 @@ def _tail(plan: Plan) -> Iterator[str]:
     errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
     notes = [*errors, *plan.notes]
     if notes:
-        listed = "".join(f"- {plain(note[:_LONGEST])}\n" for note in notes[:_MOST_NOTES])
-        more = f"- … and {len(notes) - _MOST_NOTES} more\n" if len(notes) > _MOST_NOTES else ""
+        listed = "".join(f"- {plain(note[:LONGEST_REASON])}\n" for note in notes[:MOST_LINES])
+        more = f"- … and {len(notes) - MOST_LINES} more\n" if len(notes) > MOST_LINES else ""
         yield f"\n<details><summary>Notes</summary>\n\n{listed}{more}\n</details>\n"
 
 

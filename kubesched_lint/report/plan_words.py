@@ -17,10 +17,8 @@ from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.cell_details import event_title, verdict_words
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, plural
 
-_MOST_FIELDS = 6
-_MOST_PODS = 5
 _NOTHING = "–"
 
 
@@ -31,7 +29,7 @@ def title(plan: Plan) -> str:
 def result(plan: Plan) -> str:
     """Return the verdict on the change in one line."""
     if plan.stuck:
-        names = first_few([str(one.object) for one in plan.stuck], _MOST_PODS)
+        names = first_few([str(one.object) for one in plan.stuck])
         return f"after this change {many(len(plan.stuck), 'rollout')} can never end: {names}"
     if plan.is_empty:
         return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
@@ -81,10 +79,10 @@ def of_object(change: ObjectChange) -> str:
 
 def fields(change: ObjectChange) -> Iterator[str]:
     """Yield the changed fields, with the values that may be shown."""
-    for field in change.fields[:_MOST_FIELDS]:
+    for field in change.fields[:SHOWN]:
         yield _field(field)
-    if len(change.fields) > _MOST_FIELDS:
-        yield f"and {many(len(change.fields) - _MOST_FIELDS, 'more field')}"
+    if len(change.fields) > SHOWN:
+        yield f"and {many(len(change.fields) - SHOWN, 'more field')}"
 
 
 def _field(field: FieldChange) -> str:
@@ -206,7 +204,7 @@ def consequences(plan: Plan) -> Iterator[str]:
 
 
 def _evicts(one: Eviction) -> str:
-    return f"{one.by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods, _MOST_PODS)})"
+    return f"{one.by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods)})"
 
 
 def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates, cards_folder
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 HEADINGS = ("What it finds", "Why it hurts", "Example", "Use instead", "What it cannot see")
 
-_LARGEST = 1 << 20
-"""Most bytes of a card; the longest shipped card has a fiftieth of that."""
 
 # The Python types of a parameter's default, by its declared type. A bool is not an integer here.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
@@ -74,8 +73,8 @@ class Card(Struct, frozen=True):
 
 def read_card(file: File) -> Card:
     """The card in a file. Raises CardError without readable front matter, OSError if the file cannot be read."""
-    data = content_at(os.path.realpath(file), _LARGEST)  # cards of a package may be links to shared files
-    if len(data) > _LARGEST:
+    data = content_at(os.path.realpath(file), LARGEST_SETTINGS)  # cards of a package may be links to shared files
+    if len(data) > LARGEST_SETTINGS:
         raise CardError(str(file), 1, "larger than 1 MiB: that is no card")
     try:
         text = data.decode()
@@ -155,7 +154,7 @@ def rule_schema() -> File:
 
 @cache
 def _schema(file: File) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", json.loads(content_at(os.path.realpath(file), _LARGEST)))
+    return cast("dict[str, Any]", json.loads(content_at(os.path.realpath(file), LARGEST_SETTINGS)))
 
 
 @cache

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from kubesched_lint.limits import LARGEST_SETTINGS
+
 GROUP = "kubesched_lint.rulebooks"
 """The group of entry points that name packages with rules."""
 _METADATA = (".dist-info", ".egg-info")
-_LONGEST = 1 << 20
-"""Most bytes of a list of entry points; the longest on PyPI have a hundredth of that."""
 
 
 def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
@@ -29,7 +29,7 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
             try:
                 handle = os.open(f"{folder}/{name}/entry_points.txt", os.O_RDONLY)  # half of what open() costs
                 try:
-                    data = os.read(handle, _LONGEST)
+                    data = os.read(handle, LARGEST_SETTINGS)
                 finally:
                     os.close(handle)
             except OSError:  # most distributions have no such file

@@ -13,11 +13,11 @@ import yaml
 from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
+from kubesched_lint.rulebook.limits import LARGEST_FRONT_MATTER
 
 if TYPE_CHECKING:
     import yaml
 
-LARGEST = 64 * 1024
 DEEPEST = 20
 
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -52,8 +52,8 @@ class FrontMatter(Struct, frozen=True):
 
 def front_matter(text: str, path: str, first_line: int) -> FrontMatter:
     """Read a YAML mapping that starts at ``first_line`` of its file. Raises CardError."""
-    if len(text) > LARGEST:
-        raise CardError(path, first_line, f"the front matter is longer than {LARGEST // 1024} KiB")
+    if len(text) > LARGEST_FRONT_MATTER:
+        raise CardError(path, first_line, f"the front matter is longer than {LARGEST_FRONT_MATTER // 1024} KiB")
     try:
         # The pure Python loader: the C one crashes on deep nesting.
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -81,7 +81,7 @@ class _Builder:
         self.lines: dict[Path, int] = {(): first_line}
 
     def build(self, node: yaml.Node, at: Path) -> object:
-        if len(at) > DEEPEST or len(self.lines) > LARGEST:  # the second limit bounds the expansion of aliases
+        if len(at) > DEEPEST or len(self.lines) > LARGEST_FRONT_MATTER:  # aliases expand
             raise self._error(node, "nested too deeply or too large for a card")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, at)

@@ -70,8 +70,6 @@ _WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (
 _DEVICES = dynamic_resources.NAME
 _LAST = NodeDeclaredFeatures.NAME
 
-_STEPS = 40
-"""The cost in steps to run all plugins for a pod."""
 NO_NODES = "no nodes available to schedule pods"
 UNASKED = "node(s) didn't satisfy plugin(s)"
 """Of nodes that PreFilter leaves out, so that no filter is asked about them; the plugins follow in brackets."""
@@ -254,7 +252,7 @@ def _filter(
 
     ``filters`` are those of the pod's profile if None.
     """
-    work.spend(_STEPS + len(state.index) // 64)
+    work.spend(work.PLACE + len(state.index) // 64)
     rejections: list[Rejection] = []
     for plugin in _filters_of(pod, state) if filters is None else filters:
         if not among:

@@ -107,8 +107,8 @@ def _first_members(nodes: NodeSet, most: int) -> NodeSet:
 
 # --- Which nodes the scheduler may choose: on large clusters it scores only some of the feasible ones -----------------
 
-FEW_NODES = 100
-LEAST_PERCENTAGE = 5
+FEASIBLE_NODES_TO_FIND = 100
+PERCENTAGE_TO_FIND = 5
 
 
 def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
@@ -116,11 +116,11 @@ def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
 
     ``percentage`` is percentageOfNodesToScore; 0 is its default: 50 minus one per 125 nodes, at least 5.
     """
-    if looked_at < FEW_NODES:
+    if looked_at < FEASIBLE_NODES_TO_FIND:
         return looked_at
     if percentage == 0:
-        percentage = max(50 - looked_at // 125, LEAST_PERCENTAGE)
-    return max(looked_at * percentage // 100, FEW_NODES)
+        percentage = max(50 - looked_at // 125, PERCENTAGE_TO_FIND)
+    return max(looked_at * percentage // 100, FEASIBLE_NODES_TO_FIND)
 
 
 def is_sampled(diagnosis: Diagnosis) -> bool:

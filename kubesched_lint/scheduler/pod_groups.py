@@ -35,8 +35,6 @@ NOWHERE = "no feasible placements found"
 _NO_DOMAIN = "cannot determine domain for already scheduled pods"
 _PLACED_ALONE = "not eligible due to placement-based pod group scheduling limitation"
 _PREEMPTS_TOGETHER = "not eligible due to workload aware preemption enabled"
-_STEPS = 40
-"""Cost of placing one pod and taking it back, in steps of ``work``."""
 
 
 class Attempt(Struct, frozen=True):
@@ -254,7 +252,7 @@ class _Courses:
 
     def _with(self, pod: Pod, position: int, step: _Step, placed: int) -> Iterator[Attempt]:
         state = self._cycle.state
-        work.spend(_STEPS)
+        work.spend(work.PLACE)
         mark = state.mark()
         self._cycle.put(pod, position)
         yield from self._from(step, placed)

@@ -26,8 +26,6 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
-_STEPS = 5
-"""The cost in steps to try one node."""
 _OF_ONE_NODE = frozenset(["NodeResourcesFit", "NodePorts"])
 """Plugins that look at the pods of one node alone."""
 
@@ -146,7 +144,7 @@ def _dry_run(
     for position in chain(positions(lower & ~before), positions(before)):
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
-        work.spend(_STEPS)
+        work.spend(work.LOOK)
         mark = state.mark()
         try:
             found = _select_victims(pod, position, allowed, state)

@@ -18,8 +18,6 @@ from kubesched_lint.model.pod import Toleration
 FILTERING = ("NoSchedule", "NoExecute")
 """Effects that keep pods off a node; PreferNoSchedule only lowers its score."""
 
-_MANY = 16
-"""So many taints are worth an answer for each list of tolerations."""
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
@@ -76,12 +74,10 @@ def repelled(
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
-    key = None
-    if len(index.taints) >= _MANY:
-        key = tuple(tolerations), frozenset(effects)
-        known = index.repelled.get(key)
-        if known is not None:
-            return known
+    key = tuple(tolerations), frozenset(effects)
+    known = index.repelled.get(key)
+    if known is not None:
+        return known
     alone, beside = index.tainted(frozenset(effects))
     if not (alone or beside):
         return EMPTY
@@ -89,8 +85,7 @@ def repelled(
     for taint in covered:
         alone &= ~index.taints[taint]
     found = reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
-    if key is not None:
-        index.repelled[key] = found
+    index.repelled[key] = found
     return found
 
 

@@ -7,15 +7,15 @@ from functools import cached_property
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.shelves import Shelf, VolumeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.storage import PersistentVolume
 
-_FEW = 16
+_NARROW_REACH = 16
 """A volume that so few nodes reach is noted at each of them."""
-_MOST_FOLLOWED = 8
 
 
 def reachable(volume: PersistentVolume, index: NodeIndex) -> NodeSet:
@@ -42,14 +42,14 @@ class Reach:
     @cached_property
     def _wide(self) -> Sequence[tuple[NodeSet, VolumeSet]]:
         """Nodes, and the volumes that they all reach."""
-        return [one for one in self._each if one[0].bit_count() > _FEW]
+        return [one for one in self._each if one[0].bit_count() > _NARROW_REACH]
 
     @cached_property
     def _narrow(self) -> Mapping[int, VolumeSet]:
         """Position of a node → the volumes that it and few others reach."""
         found: dict[int, VolumeSet] = {}
         for nodes, volumes in self._each:
-            if nodes.bit_count() <= _FEW:
+            if nodes.bit_count() <= _NARROW_REACH:
                 for position in positions(nodes):
                     found[position] = found.get(position, EMPTY) | volumes
         return found
@@ -73,7 +73,7 @@ class Reach:
 
     def nodes(self, volumes: VolumeSet) -> NodeSet:
         """Return the nodes that reach one of these volumes."""
-        if len(self._each) <= _FEW:
+        if len(self._each) <= _NARROW_REACH:
             found = EMPTY
             for nodes, alike in self._each:
                 if alike & volumes:
@@ -85,7 +85,7 @@ class Reach:
         """Return what is known of a set of volumes that differs little; a new one if most volumes differ."""
         best = min(self._followed, key=lambda one: (one.volumes ^ volumes).bit_count(), default=None)
         if best is None or (
-            len(self._followed) < _MOST_FOLLOWED and 4 * (best.volumes ^ volumes).bit_count() > volumes.bit_count()
+            len(self._followed) < MOST_KEPT and 4 * (best.volumes ^ volumes).bit_count() > volumes.bit_count()
         ):
             best = _Covered(self._shelf, self._index)
             self._followed.append(best)

@@ -7,17 +7,16 @@ from collections.abc import Collection, Iterator
 
 from kubesched_lint import work
 from kubesched_lint.commands.fix.search import fix_of_one
-from kubesched_lint.commands.lint.report_extras import MOST_WORKLOADS, effort_for, most_rows
+from kubesched_lint.commands.limits import MOST_WORKLOADS
+from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.findings import Finding, Fix, Location
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.manifests.document import RENDERED, location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.session.session import Session
-
-MOST_STEPS = 2_000_000
-"""Steps of ``work`` for one explanation: some two seconds."""
 
 
 def explained(session: Session, workload: Workload) -> Explanation | None:
@@ -36,7 +35,7 @@ def explained(session: Session, workload: Workload) -> Explanation | None:
         together=options.together,
         feature_gates=options.feature_gates,
     )
-    with work.within(MOST_STEPS):
+    with work.within(MOST_STEPS // 4):
         return answer(question, session.manifests.inventory, cluster)
 
 

@@ -13,8 +13,9 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.identity import ByIdentity
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
+from kubesched_lint.manifests.limits import LARGEST
 from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.manifests.split import LARGEST, text_of
+from kubesched_lint.manifests.split import text_of
 from kubesched_lint.session.moved import Shift, shift_between
 
 Found = InputFile | Skipped | InputError

@@ -9,9 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Location, Related, Span
-
-MOST_COMPARED = 1_000
-"""Lines between the first and the last edit that are compared one by one; of more, only the ends are found again."""
+from kubesched_lint.model.limits import LONGEST
 
 
 class Shift(Struct, frozen=True):
@@ -48,7 +46,7 @@ def shift_between(old: str, new: str) -> Shift:
 
 
 def _matches(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    if not old or not new or max(len(old), len(new)) > MOST_COMPARED:
+    if not old or not new or max(len(old), len(new)) > LONGEST:
         return []
     return [(match.a, match.b, match.size) for match in SequenceMatcher(None, old, new).get_matching_blocks()]
 

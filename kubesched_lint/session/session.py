@@ -28,12 +28,8 @@ from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
 from kubesched_lint.session.files import Found, SessionFiles, shifts
+from kubesched_lint.session.limits import STEPS_AT_ONCE
 from kubesched_lint.session.moved import moved
-
-STEPS_AT_ONCE = 20_000
-"""Steps of ``work`` that the rules of one answer at once may cost together: some 20 ms."""
-MOST_AT_ONCE = 2_000
-"""Steps that a rule may have cost to be one of them."""
 
 
 class Answer(Struct, frozen=True):
@@ -134,7 +130,7 @@ class Session:
         left, cheap = STEPS_AT_ONCE, set()
         for slug, cost in sorted(self._costs.items(), key=lambda item: item[1]):
             left -= int(cost)
-            if cost > MOST_AT_ONCE or left < 0:
+            if cost > STEPS_AT_ONCE // 10 or left < 0:
                 break
             cheap.add(slug)
         return [rule for rule in rules if rule.slug in cheap or rule.slug not in self._costs]

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic, sleep
 
-LEAST_PAUSE = 0.4
+PAUSE = 0.4
 """Seconds between two looks."""
 _SHARE = 20
 """A pause is at least so many times as long as a look, which takes 50 ms for 10,000 files."""
@@ -36,7 +36,7 @@ class Watch:
             if changed and not more:
                 return sorted(changed)
             changed |= more
-            self._pause(max(LEAST_PAUSE, _SHARE * (monotonic() - begun)))
+            self._pause(max(PAUSE, _SHARE * (monotonic() - begun)))
 
     def _look(self) -> dict[str, _Stat]:
         return dict(_stats(self._paths()))

@@ -36,7 +36,7 @@ _FIELD = {
     "Resource": "resource",
 }
 _TARGETS = ("Utilization", "Value", "AverageValue")
-_MAX_WINDOW, _MAX_PERIOD = 3600, 1800
+_API_WINDOW, _API_PERIOD = 3600, 1800
 
 
 def autoscaler(value: Value, floor: int = 1) -> Iterator[Cause]:
@@ -165,8 +165,8 @@ def _behavior(rules: Value, path: Path) -> Iterator[Cause]:
     window, at = rules.get("stabilizationWindowSeconds", 0), (*path, "stabilizationWindowSeconds")
     if window < 0:
         yield invalid(at, window, "must be greater than or equal to zero")
-    if window > _MAX_WINDOW:
-        yield invalid(at, window, f"must be less than or equal to {_MAX_WINDOW}")
+    if window > _API_WINDOW:
+        yield invalid(at, window, f"must be less than or equal to {_API_WINDOW}")
     select, choices = rules.get("selectPolicy", "Max"), ("Disabled", "Max", "Min")
     yield from one_of((*path, "selectPolicy"), select, choices)
     if "policies" in rules and not rules["policies"]:
@@ -178,9 +178,9 @@ def _behavior(rules: Value, path: Path) -> Iterator[Cause]:
         for part in ("value", "periodSeconds"):
             if policy.get(part, 0) <= 0:
                 yield invalid((*here, part), policy.get(part, 0), "must be greater than zero")
-        if policy.get("periodSeconds", 0) > _MAX_PERIOD:
+        if policy.get("periodSeconds", 0) > _API_PERIOD:
             yield invalid(
-                (*here, "periodSeconds"), policy["periodSeconds"], f"must be less than or equal to {_MAX_PERIOD}"
+                (*here, "periodSeconds"), policy["periodSeconds"], f"must be less than or equal to {_API_PERIOD}"
             )
     if "tolerance" in rules and quantity(rules["tolerance"]).nanos < 0:
         at = (*path, "tolerance")

@@ -20,7 +20,7 @@ from kubesched_lint.validation.schema import fields, go_type
 
 Check = Callable[[Any], bool]
 _WIDTH = {"i": 31, "l": 63}
-_MOST_STRICT_ERRORS = 100
+_API_STRICT_ERRORS = 100
 
 
 @cache
@@ -184,7 +184,7 @@ def decode(value: object, version: str, type_name: str) -> tuple[Any, tuple[Caus
         return None, (cause,), cause.message
     if state.wrong_type is not None:
         return None, (state.wrong_type,), state.wrong_type.message
-    unknown = state.unknown[:_MOST_STRICT_ERRORS]
+    unknown = state.unknown[:_API_STRICT_ERRORS]
     message = "strict decoding error: " + ", ".join(cause.message for cause in unknown) if unknown else ""
     return decoded, tuple(unknown), message
 

@@ -36,10 +36,10 @@ from kubesched_lint.validation.names import dns_label, dns_subdomain, label_valu
 from kubesched_lint.validation.sources import csi_driver
 
 _SPEC: Path = ("spec",)
-_MOST_DEVICES, _MOST_RICH_DEVICES = 128, 64
-_MOST_SETS, _MOST_COUNTERS, _MOST_CONSUMED, _MOST_TAINTS, _MOST_CONDITIONS = 8, 32, 2, 16, 4
-_MOST_NAMES, _MOST_VALUES = 32, 48
-_LONGEST_POOL, _LONGEST_VALUE = 253, 64
+_API_DEVICES, _API_RICH_DEVICES = 128, 64
+_API_SETS, _API_COUNTERS, _API_CONSUMED, _API_TAINTS, _API_CONDITIONS = 8, 32, 2, 16, 4
+_API_NAMES, _API_VALUES = 32, 48
+_API_POOL, _API_VALUE = 253, 64
 _ATTRIBUTES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _ACCESS = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_ACCESS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
@@ -91,8 +91,8 @@ def _spec(spec: Value) -> Iterator[Cause]:
     def device(found: Value, here: Path) -> Iterator[Cause]:
         yield from _device(found, here, by_device=bool(by_device))
 
-    yield from listed(devices, at, device, _MOST_RICH_DEVICES if is_rich else _MOST_DEVICES, key=_name)
-    yield from listed(spec.get("sharedCounters", ()), (*_SPEC, "sharedCounters"), _counter_set, _MOST_SETS, key=_name)
+    yield from listed(devices, at, device, _API_RICH_DEVICES if is_rich else _API_DEVICES, key=_name)
+    yield from listed(spec.get("sharedCounters", ()), (*_SPEC, "sharedCounters"), _counter_set, _API_SETS, key=_name)
 
 
 def _as_stored(term: Value) -> Value:
@@ -107,8 +107,8 @@ def _pool(pool: Value, path: Path) -> Iterator[Cause]:
     if not name:
         yield required(at)
     else:
-        if size(name) > _LONGEST_POOL:
-            yield too_long(at, _LONGEST_POOL)
+        if size(name) > _API_POOL:
+            yield too_long(at, _API_POOL)
         for part in name.split("/"):
             yield from complaints(at, part, dns_subdomain(part))
     count, generation = pool.get("resourceSliceCount", 0), pool.get("generation", 0)
@@ -148,23 +148,23 @@ def _one_access(given: Sequence[str], path: Path, on_none: str, on_many: str) ->
 def _device(device: Value, path: Path, *, by_device: bool) -> Iterator[Cause]:
     yield from complaints((*path, "name"), _name(device), dns_label(_name(device)))
     attributes, capacity = device.get("attributes", {}), device.get("capacity", {})
-    if len(attributes) + len(capacity) > _MOST_NAMES:
-        text = f"the total number of attributes and capacities must not exceed {_MOST_NAMES}"
+    if len(attributes) + len(capacity) > _API_NAMES:
+        text = f"the total number of attributes and capacities must not exceed {_API_NAMES}"
         yield invalid(path, len(attributes) + len(capacity), text)
     values = sum(
         len(found) if isinstance(found, list) else 1 for each in attributes.values() for found in each.values()
     )
-    if values > _MOST_VALUES:
-        yield invalid(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
+    if values > _API_VALUES:
+        yield invalid(path, values, f"the total number of attribute values must not exceed {_API_VALUES}")
     yield from _mapped(attributes, (*path, "attributes"), attribute_name, _attribute)
     is_shared = device.get("allowMultipleAllocations", False)
     yield from _mapped(capacity, (*path, "capacity"), attribute_name, _of_any if is_shared else _of_single)
-    yield from listed(device.get("taints", ()), (*path, "taints"), _taint, _MOST_TAINTS)
+    yield from listed(device.get("taints", ()), (*path, "taints"), _taint, _API_TAINTS)
     yield from listed(
         device.get("consumesCounters", ()),
         (*path, "consumesCounters"),
         _consumption,
-        _MOST_CONSUMED,
+        _API_CONSUMED,
         key=lambda found: str(found.get("counterSet", "")),
     )
     if by_device:
@@ -188,8 +188,8 @@ def _attribute(attribute: Value, path: Path) -> Iterator[Cause]:
             at = (*path, name, i) if isinstance(found, list) else (*path, name)
             if name.startswith("version") and not SEMVER.fullmatch(text):
                 yield invalid(at, text, "must be a string compatible with semver.org spec 2.0.0")
-            if size(text) > _LONGEST_VALUE:
-                yield too_long(at, _LONGEST_VALUE)
+            if size(text) > _API_VALUE:
+                yield too_long(at, _API_VALUE)
     for name in _ATTRIBUTES[4:]:
         if given.get(name) == []:
             yield invalid((*path, name), [], "must not be empty if specified")
@@ -231,8 +231,8 @@ def _counters(found: Value, path: Path) -> Iterator[Cause]:
     counters, at = found.get("counters", {}), (*path, "counters")
     if not counters:
         yield required(at)
-    elif len(counters) > _MOST_COUNTERS:
-        yield too_many(at, len(counters), _MOST_COUNTERS)
+    elif len(counters) > _API_COUNTERS:
+        yield too_many(at, len(counters), _API_COUNTERS)
     else:
         for name in counters:
             yield from complaints(at, name, dns_label(name))
@@ -240,7 +240,7 @@ def _counters(found: Value, path: Path) -> Iterator[Cause]:
 
 def _conditions(starting: Sequence[str], failing: Sequence[str], path: Path) -> Iterator[Cause]:
     for field, found in (("bindingConditions", starting), ("bindingFailureConditions", failing)):
-        yield from listed(found, (*path, field), label_name, _MOST_CONDITIONS)
+        yield from listed(found, (*path, field), label_name, _API_CONDITIONS)
     for i, condition in enumerate(starting):
         if condition in starting[:i]:
             yield duplicate((*path, "bindingConditions", i), condition)

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.model.devices import ALL, EXACT_COUNT, MOST_ALTERNATIVES
+from kubesched_lint.model.devices import ALL, ALTERNATIVES_OF_A_REQUEST, EXACT_COUNT
 from kubesched_lint.model.resources import is_extended
 from kubesched_lint.validation.causes import (
     Cause,
@@ -39,10 +39,10 @@ from kubesched_lint.validation.sources import csi_driver
 Value = dict[str, Any]
 Rule = Callable[[Any, Path], Iterable[Cause]]
 _SPEC: Path = ("spec",)
-_MOST = 32
+_API_ENTRIES = 32
 """Of requests, selectors, constraints and configurations alike."""
-_LONGEST_EXPRESSION = _LONGEST_PARAMETERS = 10 * 1024
-_LONGEST_NAME = 32
+_API_EXPRESSION = _API_PARAMETERS = 10 * 1024
+_API_NAME = 32
 V1BETA1 = "resource.k8s.io/v1beta1"
 """This version writes the fields of ``exactly`` into the request, and those of a device under ``basic``."""
 _OF_EXACTLY = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
@@ -142,7 +142,7 @@ def _request(request: Value, path: Path) -> Iterator[Cause]:
     elif alternatives and exactly is not None:
         yield invalid(path, None, f"{_ONE_KIND}, but multiple fields are set")
     elif alternatives:
-        yield from listed(alternatives, (*path, "firstAvailable"), _alternative, MOST_ALTERNATIVES, key=_name)
+        yield from listed(alternatives, (*path, "firstAvailable"), _alternative, ALTERNATIVES_OF_A_REQUEST, key=_name)
     else:
         yield from _exactly(exactly or {}, (*path, "exactly"))
 
@@ -172,8 +172,8 @@ def _selector(selector: Value, path: Path) -> Iterator[Cause]:
         yield required(at)
         return
     expression, at = selector["cel"].get("expression", ""), (*at, "expression")
-    if size(expression) > _LONGEST_EXPRESSION:
-        yield too_long(at, _LONGEST_EXPRESSION)
+    if size(expression) > _API_EXPRESSION:
+        yield too_long(at, _API_EXPRESSION)
     elif why := refusal(expression):
         yield invalid(at, expression, why)
 
@@ -227,8 +227,8 @@ def attribute_name(name: str, path: Path) -> Iterator[Cause]:
 
 
 def _identifier(name: str, path: Path) -> Iterator[Cause]:
-    if size(name) > _LONGEST_NAME:
-        yield too_long(path, _LONGEST_NAME)
+    if size(name) > _API_NAME:
+        yield too_long(path, _API_NAME)
     if not re.fullmatch(_IDENTIFIER, name):
         yield invalid(path, name, _NO_IDENTIFIER)
 
@@ -243,8 +243,8 @@ def _configuration(found: Value, path: Path) -> Iterator[Cause]:
     parameters, here = opaque.get("parameters"), (*at, "parameters")
     if parameters is None:
         yield required(here)
-    elif size(as_json(parameters)) > _LONGEST_PARAMETERS:
-        yield too_long(here, _LONGEST_PARAMETERS)
+    elif size(as_json(parameters)) > _API_PARAMETERS:
+        yield too_long(here, _API_PARAMETERS)
     elif not isinstance(parameters, dict):
         yield invalid(here, "<value omitted>", "must be a valid JSON object")
 
@@ -257,7 +257,7 @@ def _name(value: Value) -> str:
 
 
 def listed(
-    entries: Sequence[Any], path: Path, rule: Rule, most: int = _MOST, key: Callable[[Any], str] | None = None
+    entries: Sequence[Any], path: Path, rule: Rule, most: int = _API_ENTRIES, key: Callable[[Any], str] | None = None
 ) -> Iterator[Cause]:
     """Yield what is wrong with the entries of a list; with ``key``, no two may have the same (``validateSet``)."""
     if len(entries) > most:

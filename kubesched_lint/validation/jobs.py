@@ -38,7 +38,7 @@ from kubesched_lint.validation.pods import template
 from kubesched_lint.validation.workloads import mismatch, not_negative
 
 Value = dict[str, Any]
-_MANY = 100_000
+_API_INDEXES = 100_000
 _FEWER = 10_000
 _MODES = ("NonIndexed", "Indexed")
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
@@ -194,21 +194,21 @@ def _indexed(spec: Value, path: Path) -> Iterator[Cause]:
     completions, parallelism = spec.get("completions"), spec.get("parallelism", 1)
     if completions is None:
         yield required((*path, "completions"), "when completion mode is Indexed")
-    if parallelism > _MANY:
-        detail = f"must be less than or equal to {_MANY} when completion mode is Indexed"
+    if parallelism > _API_INDEXES:
+        detail = f"must be less than or equal to {_API_INDEXES} when completion mode is Indexed"
         yield invalid((*path, "parallelism"), parallelism, detail)
     most = spec.get("maxFailedIndexes")
     if most is not None and completions is not None and most > completions:
         yield invalid((*path, "maxFailedIndexes"), most, "must be less than or equal to completions")
-    if most is not None and most > _MANY:
-        yield invalid((*path, "maxFailedIndexes"), most, f"must be less than or equal to {_MANY}")
-    if completions is None or completions <= _MANY or "backoffLimitPerIndex" not in spec:
+    if most is not None and most > _API_INDEXES:
+        yield invalid((*path, "maxFailedIndexes"), most, f"must be less than or equal to {_API_INDEXES}")
+    if completions is None or completions <= _API_INDEXES or "backoffLimitPerIndex" not in spec:
         return
     if most is None:
-        yield required((*path, "maxFailedIndexes"), f"must be specified when completions is above {_MANY}")
+        yield required((*path, "maxFailedIndexes"), f"must be specified when completions is above {_API_INDEXES}")
     for name, number in (("parallelism", parallelism), ("maxFailedIndexes", most or 0)):
         if number > _FEWER:
-            limit = f"must be less than or equal to {_FEWER} when completions are above {_MANY}"
+            limit = f"must be less than or equal to {_FEWER} when completions are above {_API_INDEXES}"
             yield invalid((*path, name), number, f"{limit} and used with backoff limit per index")
 
 

@@ -25,15 +25,10 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.names import label_key, label_value, size
 
 Value = dict[str, Any]
-_ANNOTATIONS_LIMIT = 256 * 1024
+_ANNOTATION_BYTES = 256 * 1024
 NEEDS_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
 NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
 NOT_AN_OPERATOR = "not a valid selector operator"
-
-
-_sound_pairs: set[tuple[str, str]] = set()
-"""A cache: an object's labels occur again in its selector, its template and its Service."""
-_MOST_PAIRS = 1024
 
 
 def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterable[Cause]:
@@ -43,16 +38,7 @@ def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None
 
 def are_sound(labels: Mapping[str, str]) -> bool:
     """Return whether ``label_map`` finds nothing."""
-    if _sound_pairs.issuperset(labels.items()):
-        return True
-    if len(_sound_pairs) > _MOST_PAIRS:
-        _sound_pairs.clear()
-    for pair in labels.items():
-        if pair not in _sound_pairs:
-            if label_key(pair[0]) or label_value(pair[1]):
-                return False
-            _sound_pairs.add(pair)
-    return True
+    return not any(label_key(key) or label_value(value) for key, value in labels.items())
 
 
 def _label_map(labels: Mapping[str, str], path: Path, field: str) -> Iterator[Cause]:
@@ -73,8 +59,8 @@ def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | N
         for detail in label_key(key.lower()):
             yield invalid((*path, MapKey(key)), key, detail, field=field_of(path) if field is None else field)
         total += size(key) + size(value)
-    if total > _ANNOTATIONS_LIMIT:
-        yield too_long(path, _ANNOTATIONS_LIMIT, field=field)
+    if total > _ANNOTATION_BYTES:
+        yield too_long(path, _ANNOTATION_BYTES, field=field)
 
 
 def label_selector(selector: Value | None, path: Path) -> Iterator[Cause]:
@@ -133,7 +119,7 @@ def selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
     if selector is None:
         return False
     wanted = selector.get("matchLabels")
-    if wanted and len(selector) == 1 and _sound_pairs.issuperset(wanted.items()) and wanted.items() <= labels.items():
+    if wanted and len(selector) == 1 and wanted.items() <= labels.items() and are_sound(wanted):
         return True  # nearly all cases
     return _selector_of(selector).matches(labels)
 

@@ -44,7 +44,7 @@ Value = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-_MAX_INT32 = (1 << 31) - 1
+_INT32 = (1 << 31) - 1
 
 
 def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[Cause]:
@@ -214,9 +214,9 @@ def _names(spec: Value, path: Path) -> Iterator[Cause]:
     for name, value in (("serviceAccountName", account), ("nodeName", spec.get("nodeName"))):
         for detail in dns_subdomain(value) if value else ():
             yield invalid((*path, name), value, detail)
-    if not 1 <= spec.get("activeDeadlineSeconds", 1) <= _MAX_INT32:
+    if not 1 <= spec.get("activeDeadlineSeconds", 1) <= _INT32:
         at = (*path, "activeDeadlineSeconds")
-        yield invalid(at, spec["activeDeadlineSeconds"], in_range(1, _MAX_INT32))
+        yield invalid(at, spec["activeDeadlineSeconds"], in_range(1, _INT32))
     for name in ("hostname", "subdomain"):
         for detail in dns_label(spec[name]) if spec.get(name) else ():
             yield invalid((*path, name), spec[name], detail)

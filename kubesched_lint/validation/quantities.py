@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from kubesched_lint.model.quantity import LONGEST, digits_and_letters
+from kubesched_lint.model.limits import LONGEST
+from kubesched_lint.model.quantity import digits_and_letters
 
 _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
 _WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

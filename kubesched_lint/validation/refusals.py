@@ -7,6 +7,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import Cause
+from kubesched_lint.validation.limits import MOST_WRONG_TYPES
 from kubesched_lint.validation.validate import ApiServerAnswer, validate
 
 _UNDECODED = 400
@@ -52,8 +53,6 @@ def _further(obj: dict[Any, Any], verdict: ApiServerAnswer, version: str) -> Ite
 
 # --- Remove or replace one value, so that a decoder that failed on it can read the rest -------------------------------
 
-MOST = 50
-"""Most wrong types to report per document. A document with more is probably not a manifest."""
 _WORK = 500_000
 """Most values that all readings of one document may visit: with aliases, a few lines can expand to a huge value."""
 
@@ -68,7 +67,7 @@ def affordable(value: Any) -> int:
             waiting.extend(item.values())
         elif isinstance(item, list):
             waiting.extend(item)
-    return min(MOST, _WORK // size)
+    return min(MOST_WRONG_TYPES, _WORK // size)
 
 
 def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> Any:

@@ -26,7 +26,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.names import dns_subdomain, in_range
 
 Value = dict[str, Any]
-_MAX_ID = (1 << 31) - 1
+_INT32 = (1 << 31) - 1
 _SECCOMP = ("Localhost", "RuntimeDefault", "Unconfined")
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
@@ -61,8 +61,8 @@ def pod_security_context(value: Value, spec: Value, path: Path) -> Iterator[Caus
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from _identity(value, name, path)
     for i, group in enumerate(value.get("supplementalGroups", ())):
-        if not 0 <= group <= _MAX_ID:
-            yield invalid((*path, "supplementalGroups", i), group, in_range(0, _MAX_ID))
+        if not 0 <= group <= _INT32:
+            yield invalid((*path, "supplementalGroups", i), group, in_range(0, _INT32))
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         at, field = (*path[:-1], "shareProcessNamespace"), f"{field_of(path)}.shareProcessNamespace"
         yield invalid(at, True, "ShareProcessNamespace and HostPID cannot both be enabled", field=field)
@@ -79,8 +79,8 @@ def pod_security_context(value: Value, spec: Value, path: Path) -> Iterator[Caus
 
 
 def _identity(value: Value, name: str, path: Path) -> Iterator[Cause]:
-    if not 0 <= value.get(name, 0) <= _MAX_ID:
-        yield invalid((*path, name), value[name], in_range(0, _MAX_ID))
+    if not 0 <= value.get(name, 0) <= _INT32:
+        yield invalid((*path, name), value[name], in_range(0, _INT32))
 
 
 def _choice(value: Value, name: str, allowed: Sequence[str], path: Path) -> Iterator[Cause]:

@@ -23,8 +23,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 EFFORT = Effort(states=1_000, runs=1)
 """How far the cells of ``lint`` are searched."""
-_STEPS_EACH = 150
-"""Cost of the setting of a world for each workload, in steps of ``work``: a duplicate has a world of its own."""
 
 
 class BadEnd(Struct, frozen=True):
@@ -68,7 +66,7 @@ class _Ends:
 
     def __init__(self, world: World) -> None:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
-        work.spend(_STEPS_EACH * len(world.manifests.workloads))
+        work.spend(work.SETUP * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
         self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(world))}
         self._known: dict[tuple[str, int], BadEnd | None] = {}

@@ -6,15 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.gang_answers import (
-    CERTAIN,
-    IMPOSSIBLE,
-    MAY_MISS,
-    TOO_FEW,
-    Answer,
-    because,
-    course,
-)
+from kubesched_lint.analysis.gang_answers import CERTAIN, FEWER, IMPOSSIBLE, MAY_MISS, Answer, because, course
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -58,7 +50,7 @@ def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:
 
 def _never_starts(answer: Answer, world: World) -> bool:
     """Whether fewer nodes do not change the answer: no running pod closes nodes to the gang."""
-    return answer.verdict == TOO_FEW or (answer.verdict == IMPOSSIBLE and not staying_beside_set(world).pods)
+    return answer.verdict == FEWER or (answer.verdict == IMPOSSIBLE and not staying_beside_set(world).pods)
 
 
 def _answers(world: World) -> Iterator[Answer]:
@@ -67,7 +59,7 @@ def _answers(world: World) -> Iterator[Answer]:
 
 def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
     gang, why = answer.gang, because(answer)
-    if answer.verdict == TOO_FEW:
+    if answer.verdict == FEWER:
         made = _never(cell, why, workload, Witness(0, False, ("its pods wait, without a message of the scheduler",)))
         assumes = (*cell.assumes, "no other workload has pods in the group")
         return replace(made, proven=proves_absence(world), assumes=assumes)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
+from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of
@@ -20,13 +21,10 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.verdicts.limits import MOST_DECISIONS
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member, World
 
-MOST_PODS = 3_000
-"""Limit for all workloads together; a run with more pods would take longer than the matrix that it checks."""
-MOST_STEPS = 5_000
-"""Limit of pods times nodes for traces that no cell needs."""
 RUNS = 3
 
 
@@ -74,7 +72,7 @@ def _against(cell: Cell, number: int, matrix: Matrix, placed: Callable[[], Place
     place = matrix.place(number)
     if place is None or cell.bound.by == "search" or matrix.whole.never_ready:
         return ""
-    if _steps(matrix.setting) > MOST_STEPS:
+    if _steps(matrix.setting) > MOST_DECISIONS:
         return ""
     if cell.event == "hpa-max" and cell.stuck:
         return _contradicted(replace(cell, event="rollout"), _rolled_out_at(cell.wanted, place, matrix))
@@ -132,7 +130,7 @@ def _placements(matrix: Matrix, world: World) -> Placements:
     if len(followed) < len(setting.workloads):  # pods with affinity may wait for pods that these runs do not create
         followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
     members = list(followed.values())
-    if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS:
+    if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS_TRIED:
         return ()
     found: list[dict[int, int]] = []
     for ordered, choose in orders(members, members[-1:], RUNS):

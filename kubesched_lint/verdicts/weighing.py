@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import SHOWN
 from kubesched_lint.verdicts.gang_events import gang_lacks
 from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.devices import devices_unknown, needs_devices
@@ -22,7 +23,6 @@ from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.world import Member, World
 
-_FEW = 3
 _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 
 
@@ -117,7 +117,7 @@ def _of_neighbours(
     shared = {lack.text for lack in lacks[number]}
     found: list[str] = []
     for other in lacking:
-        if len(found) == _FEW:
+        if len(found) == SHOWN:
             break
         texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
         own = [*_untold(setting, other), *texts]

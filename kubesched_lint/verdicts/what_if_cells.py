@@ -23,8 +23,6 @@ from kubesched_lint.world.world import Member, World
 MEANWHILE = "the pools add nodes while this happens"
 _PLANNED = "the pools add no more nodes than planned"
 UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
-_FEW = 5
-"""Maximum number of named objects of a kind."""
 
 
 def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
@@ -106,7 +104,7 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
 
 
 def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
-    over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)), _FEW)}"
+    over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
 
     def has_transient(cell: Cell, world: World) -> bool:
         return bool(cluster.transient_states) and cell.verdict != NONE
@@ -141,7 +139,7 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
         return (
             WhatIf("its nodes were known", _applies, lambda cell, world, again: _unknown_nodes(cell, missing[number])),
         )
-    others = f"pods on unknown nodes take no room here: {first_few(named, _FEW)}"
+    others = f"pods on unknown nodes take no room here: {first_few(named)}"
     doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
 

@@ -18,6 +18,7 @@ from kubesched_lint.scheduler.binding import MADE_AT_ONCE, candidates, settle
 from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT, NO_PROVISIONER, ephemeral_claim, is_bound
 from kubesched_lint.world.claim_names import all_claims, claim_named
+from kubesched_lint.world.limits import MOST_ORDINALS
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -110,9 +111,6 @@ def has_free_volume(world: World, storage_class: str) -> bool:
 @once_per_world
 def _classes_of_free_volumes(world: World) -> frozenset[str]:
     return frozenset(volume.storage_class for volume in volumes_of(world) if volume.claim_ref is None)
-
-
-_MOST_ORDINALS = 200
 
 
 class Fate(Struct, frozen=True):
@@ -326,7 +324,7 @@ def without_unknown_storage(it: Member) -> Workload:
 
 def modelled_templates(it: Member) -> tuple[Claim, ...]:
     """Return the claim templates whose claims are modelled one by one; none if there would be too many claims."""
-    if not it.workload.claim_templates or it.replicas > _MOST_ORDINALS:
+    if not it.workload.claim_templates or it.replicas > MOST_ORDINALS:
         return ()
     return tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.model.devices import MOST_USERS
+from kubesched_lint.model.devices import USERS_OF_A_CLAIM
 from kubesched_lint.world.devices import allocator_of, asking_pods, devices_unknown
+from kubesched_lint.world.limits import MOST_DEVICES, MOST_NODES
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceClaim
     from kubesched_lint.model.pod import BoundPod, Pod
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
-
-MOST_NODES, MOST_DEVICES = 24, 64
-"""Upper limits for devices that are followed one by one."""
 
 
 class Following(NamedTuple):
@@ -86,8 +84,8 @@ def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices,
     for claim in devices.claims.values():
         if not (claim.owner or _is_where_its_pods_are(claim, [bound for bound in running if bound.node])):
             yield f"ResourceClaim {claim.namespace}/{claim.name} is not reserved for just the running pods that name it"
-    if any(room > MOST_USERS for room in world.index.allocatable(PODS)) and any(map(_shares, pods)):
-        yield f"pods share a claim, at most {MOST_USERS} at a time, and a node has room for more"
+    if any(room > USERS_OF_A_CLAIM for room in world.index.allocatable(PODS)) and any(map(_shares, pods)):
+        yield f"pods share a claim, at most {USERS_OF_A_CLAIM} at a time, and a node has room for more"
 
 
 def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:

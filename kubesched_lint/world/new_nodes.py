@@ -12,9 +12,6 @@ from kubesched_lint.world.world import World
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
 
-_MOST_POOLS = 6
-"""Most pools that a premise names."""
-
 
 def pools_adding(nodes: NodeSet, world: World) -> tuple[NodePool, ...]:
     """Return the pools that could add the nodes of a set that do not exist yet."""
@@ -31,4 +28,4 @@ def pools_in_words(pools: Sequence[NodePool]) -> str:
 
 def named(names: Sequence[str], noun: str) -> str:
     """Return ``node groups general and gpu``; empty without names."""
-    return f"{plural(len(names), noun)} {first_few(names, _MOST_POOLS)}" if names else ""
+    return f"{plural(len(names), noun)} {first_few(names)}" if names else ""

@@ -8,8 +8,9 @@ from itertools import islice
 from msgspec import Struct
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.limits import MOST_KINDS
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
-from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, overlaid, templates
+from kubesched_lint.cluster.nodepools.templates import NodeTemplate, overlaid, templates
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.daemonset import hosts
 from kubesched_lint.identity import Itself
@@ -17,10 +18,6 @@ from kubesched_lint.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePo
 from kubesched_lint.model.pod import Pod, Resources
 from kubesched_lint.partly_compared import same_values
 
-MOST_OFFERS = MOST_KINDS
-"""For all pools together; this many of each pool are considered."""
-_MOST_TEMPLATES = 40_000
-"""Of all pools together: with more than ten pools, each has fewer machine types to choose from."""
 _REMEMBERED = 4
 
 
@@ -85,13 +82,13 @@ def made_by(
     offers: list[Offer] = []
     groups: list[Alike] = []
     complete = True
-    most = min(MOST_OFFERS, _MOST_TEMPLATES // len(pools))
+    most = min(MOST_KINDS, 10 * MOST_KINDS // len(pools))
     for pool in pools:
-        kinds = tuple(islice(templates(pool, demand, zones, most), MOST_OFFERS + 1))
+        kinds = tuple(islice(templates(pool, demand, zones, most), MOST_KINDS + 1))
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
-        complete = complete and len(kinds) <= MOST_OFFERS
-        found = tuple(offers_of(kinds[:MOST_OFFERS], daemons, device_resources))
+        complete = complete and len(kinds) <= MOST_KINDS
+        found = tuple(offers_of(kinds[:MOST_KINDS], daemons, device_resources))
         offers += found
         groups += _alike(found, demand)
     idle = frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in offers}

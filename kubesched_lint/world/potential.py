@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.limits import MOST_KINDS
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
 from kubesched_lint.cluster.nodepools.templates import limits_left
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
@@ -32,11 +33,9 @@ from kubesched_lint.model.node import (
 from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.scheduler.framework import static_feasible
-from kubesched_lint.world.offers import MOST_OFFERS, Alike, Offer, asked_keys, looks, made_by, outdoes
+from kubesched_lint.world.limits import MOST_VALUES
+from kubesched_lint.world.offers import Alike, Offer, asked_keys, looks, made_by, outdoes
 
-_MOST_NODES = 4_000
-_MOST_VALUES = 64
-"""Most values of a topology key that further nodes may share with today's."""
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
 
 
@@ -127,20 +126,20 @@ def potential_of(
     for offer, count, like in zip(chosen, _counts(asked, chosen, demand), kinds, strict=True):
         first.append(len(nodes))
         stem = offer.template.stem
-        for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
+        for number in range(1, min(count, MOST_KINDS + 1 - len(nodes)) + 1):  # one too many shows that it is not all
             node = offer.template.named(f"{stem}-{number}", offer.room)
             nodes.append(node)
             by_name[node.name] = offer
             alike[node.name] = like
     return Potential(
         tuple(pools),
-        tuple(every if len(every) <= MOST_OFFERS else _worth_planning(groups, asked)),
-        tuple(nodes[:_MOST_NODES]),
+        tuple(every if len(every) <= MOST_KINDS else _worth_planning(groups, asked)),
+        tuple(nodes[:MOST_KINDS]),
         by_name,
-        tuple(at for at in first if at < _MOST_NODES),
+        tuple(at for at in first if at < MOST_KINDS),
         alike,
         {pool.name: limits_left(pool, real) for pool in pools},
-        complete=made.complete and len(nodes) <= _MOST_NODES,
+        complete=made.complete and len(nodes) <= MOST_KINDS,
         idle=made.idle,
     )
 
@@ -158,7 +157,7 @@ def _demand(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
     for node in nodes if keys else ():
         for key in keys & node.labels.keys():
             today[key][node.labels[key]] = None
-    topologies += [(key, tuple(values)[:_MOST_VALUES]) for key, values in today.items()]
+    topologies += [(key, tuple(values)[:MOST_VALUES]) for key, values in today.items()]
     found = demand_of((pod for pod, _ in asked.pods), topologies)
     if asked.device_resources.isdisjoint(found.devices):
         return found
@@ -206,7 +205,7 @@ def _worth_planning(groups: Sequence[Alike], asked: Asked) -> Iterator[Offer]:
     for pod, _ in asked.pods:
         wanted |= static_feasible(pod, index)
     used = [groups[position] for position in positions(wanted)]
-    step = -(-sum(len(group.offers) for group in used) // MOST_OFFERS)
+    step = -(-sum(len(group.offers) for group in used) // MOST_KINDS)
     for group in used:
         yield from group.largest
         largest = set(group.largest)

@@ -18,8 +18,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
 
-_MOST = 3
-"""Most nodes that a sentence names."""
 
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
@@ -37,7 +35,7 @@ def unless_defined(world: World) -> str:
     """
     not_read = world.premises.not_read
     if not_read.broken:
-        places = first_few(not_read.broken, _MOST)
+        places = first_few(not_read.broken)
         raise UncheckedError(f"{places} could not be read, and may define what seems to be absent")
     return defined_elsewhere(world)
 
@@ -46,7 +44,7 @@ def defined_elsewhere(world: World) -> str:
     """Return the same assumption for a verdict, also if a part of the set could not be read."""
     not_read = world.premises.not_read
     unread = (*not_read.broken, *not_read.others)
-    return f"what was not read does not define it: {first_few(unread, _MOST)}" if unread else ""
+    return f"what was not read does not define it: {first_few(unread)}" if unread else ""
 
 
 def groups_premise(groups: Sequence[NodePool]) -> str:
@@ -128,5 +126,5 @@ def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
     if not nodes & ~world.today:
         return here
     names = [pool.name for pool in pools_adding(nodes, world)]
-    new = f"new nodes of {plural(len(names), 'pool')} {first_few(names, _MOST)}"
+    new = f"new nodes of {plural(len(names), 'pool')} {first_few(names)}"
     return f"{here} and {new}" if count else new

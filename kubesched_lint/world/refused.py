@@ -32,7 +32,6 @@ POD_SPECS: tuple[Path, ...] = (
     ("spec", "template", "spec"),
     ("spec",),
 )
-_FEW = 3
 
 
 class Refusal(Struct, frozen=True):
@@ -167,9 +166,7 @@ def what_is_refused(world: World, told: Collection[Source | None] = ()) -> tuple
 
 def sentence(found: Iterable[Refusal]) -> str:
     """Return the server's sentences with their places."""
-    return first_few(
-        [f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(found)], _FEW
-    )
+    return first_few([f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(found)])
 
 
 def _placed(found: Iterable[Refusal]) -> Iterable[tuple[Refusal, Location]]:

@@ -22,9 +22,6 @@ from kubesched_lint.world.world import World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.cluster.state import ClusterState
 
-_FEW = 16
-"""So many groups of pods are asked one by one."""
-
 
 class RunningPods:
     """Some of the running pods, and the nodes on which they run."""
@@ -43,22 +40,11 @@ class RunningPods:
             return alike(self.pods, self._world.index.positions) if self.pods else ()
         return cluster.alike
 
-    @cached_property
-    def in_namespace(self) -> Mapping[str, Sequence[Alike]]:
-        """Namespace → the groups of ``alike`` in it."""
-        found: dict[str, list[Alike]] = {}
-        for group in self.alike:
-            found.setdefault(group.pod.namespace, []).append(group)
-        return found
-
     def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
         """Return a superset of the groups of ``alike`` that a term of a pod in namespace ``holder`` may select."""
         if term.namespace_selector is not None:
             return self.selected_by(term.selector)
         names = term.namespaces or (holder,)
-        inside = [self.in_namespace.get(name, ()) for name in dict.fromkeys(names)]
-        if sum(map(len, inside)) <= _FEW:
-            return chain.from_iterable(inside)
         return (group for group in self.selected_by(term.selector) if group.pod.namespace in names)
 
     def selected_by(self, selector: Selector | None) -> Iterator[Alike]:

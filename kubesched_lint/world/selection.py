@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import Namespace
 
 
-_STEPS = 3
-"""The cost in steps of testing whether a term selects a pod."""
-_MANY = 16
-"""So many candidates are worth an index of their namespaces."""
-_FEW_KEYS = 8
-"""Labels that are indexed one by one: terms ask for few of those that pods have, and an index takes memory."""
 _Numbered = Mapping[str, tuple[list[int], list[Workload]]]
 """Namespace → workloads, with their numbers."""
 
@@ -39,22 +33,15 @@ class Selection:
         self._workloads = tuple(workloads)
         self._pod_of = pod_of
         self._namespaces = namespaces
-        self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
         self._by_namespace: ByIdentity[Sequence[Workload], _Numbered] = ByIdentity()
         """A list of candidates → those of each namespace, with their numbers in the list."""
 
     def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
         """Return value → workloads, for one of the labels of pods."""
-        found = self._by_asked.get(key)
-        if found is None and len(self._by_asked) < _FEW_KEYS:
-            found = self._by_asked[key] = _by_values(
-                (w, w.pod.labels[key]) for w in self._workloads if key in w.pod.labels
-            )
-        return self._by_all.get(key, {}) if found is None else found
+        return self._by_all.get(key, {})
 
     @cached_property
     def _by_all(self) -> Mapping[str, Mapping[str, Sequence[Workload]]]:
-        """All labels, for sets whose terms ask for many."""
         carriers: dict[str, list[tuple[Workload, str]]] = {}
         for workload in self._workloads:
             for key, value in workload.pod.labels.items():
@@ -72,13 +59,13 @@ class Selection:
         """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
 
         ``unknown`` is the answer for unknown namespace labels. A caller that needs others only ``among`` some, in the
-        set's order, may get no others: it is asked where the term may select many.
+        set's order, may get no others.
         """
         near = self._near(term, holder)
-        if among is not None and len(near) > _MANY:
+        if among is not None:
             near = min(near, among(), key=len)
         for workload in near:
-            work.spend(_STEPS)
+            work.spend(work.LOOK)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
 
@@ -92,9 +79,9 @@ class Selection:
                 yield workload
 
     def _near(self, term: PodAffinityTerm, holder: str) -> Sequence[Workload]:
-        """Return a superset of the selected workloads: of many candidates those in the namespaces that it names."""
+        """Return a superset of the selected workloads: those in the namespaces that it names."""
         found = self._candidates(term)
-        if len(found) < _MANY or term.namespace_selector is not None:
+        if term.namespace_selector is not None:
             return found
         spaces = self._by_namespace.get(found)
         if spaces is None:

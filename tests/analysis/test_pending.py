@@ -106,7 +106,7 @@ def test_the_footer_counts() -> None:
 
 
 def test_the_footer_of_a_very_large_cluster_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_lint.analysis.pending.MOST_PODS", 0)
+    monkeypatch.setattr("kubesched_lint.analysis.pending.MOST_PODS_PENDING", 0)
     (text,) = agreement(snapshot(pod("big", OURS)), Premises())
     assert text == "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
 

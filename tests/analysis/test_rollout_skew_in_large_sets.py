@@ -40,11 +40,11 @@ def test_a_large_set_simulates_few_workloads_and_those_that_depend_on_it(monkeyp
     hosts = [spread(f"host{i}", 4, "kubernetes.io/hostname") for i in range(2)]
     fours = [spread(f"four{i}", 4) for i in range(20)]
     findings = found(*two, *many, *hosts, *fours)
-    assert len(simulated) == 12
+    assert len(simulated) == 15
     severity = {f.object.name: f.severity.word for f in findings if f.object}
     assert {severity[f"two{i}"] for i in range(20)} == {severity["host0"]} == {"note"}
     assert severity["many0"] == "warning"
-    assert [severity[f"four{i}"] for i in range(20)] == ["note"] * 12 + ["warning"] * 8
+    assert [severity[f"four{i}"] for i in range(20)] == ["note"] * 15 + ["warning"] * 5
 
 
 def test_what_is_simulated_alone_ends_as_in_a_small_set() -> None:

@@ -56,7 +56,7 @@ def watching(*args: str, folder: Path) -> Iterator[IO[str]]:
     if not child:
         os.close(ours)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
-        watch.LEAST_PAUSE = 0.02
+        watch.PAUSE = 0.02
         become(["lint", *args, "--watch"], folder, None, [os.open(os.devnull, os.O_RDONLY), its, its])
     os.close(its)
     try:

@@ -217,11 +217,11 @@ def test_all_findings_of_all_examples_together_are_mended_in_one_go(tmp_path: Pa
 def test_what_unsafe_fixes_would_mend_is_counted_at_a_bounded_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kubesched_lint.commands.fix.search._MOST_TO_COUNT", 1)
+    monkeypatch.setattr("kubesched_lint.commands.fix.search.MOST_REMEDIES", 1)
     example = next(iter(cases("affinity-deadlock-cycle")))
     mended = Workspace(example, tmp_path).mended(unsafe=False)
     assert (mended.unsafe, mended.counted) == (2, False)
-    monkeypatch.setattr("kubesched_lint.commands.fix.search._MOST_TO_COUNT", 3)
+    monkeypatch.setattr("kubesched_lint.commands.fix.search.MOST_REMEDIES", 3)
     mended = Workspace(example, tmp_path).mended(unsafe=False)
     assert (mended.unsafe, mended.counted) == (2, True)
     monkeypatch.setattr("kubesched_lint.commands.fix.search.MOST_TRIALS", 1)

@@ -212,7 +212,7 @@ def test_a_circle_of_tokens_is_an_error(api: ApiServer) -> None:
 
 
 def test_pages_have_an_end(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_lint.cluster.capture.lists._MOST_PAGES", 20)
+    monkeypatch.setattr("kubesched_lint.cluster.capture.lists.MOST_PAGES", 20)
     api.fails(PODS, *[page(f"t{i}") for i in range(100)])
     assert captured().failures == ("pods: the list has more than 20 pages",)
     assert len(api.asked("pods")) == 20

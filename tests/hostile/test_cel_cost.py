@@ -14,8 +14,10 @@ import pytest
 pytest.importorskip("cel_expr_python")
 
 from kubesched_lint import work
-from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, _measured
+from kubesched_lint.limits import LARGEST_WHOLE
+from kubesched_lint.rulebook.cel.cost import _measured
 from kubesched_lint.rulebook.cel.language import EvaluationError, ExpressionError, Language
+from kubesched_lint.rulebook.limits import MOST_TURNS
 
 ROOT = Path(__file__).parents[2]
 LABELS = {"workload": "Workload"}
@@ -116,7 +118,7 @@ def test_texts_are_bounded_before_they_are_built(text: str, shown: dict[str, Any
     if "labels" in shown:
         shown = {**shown, "labels": {f"k{i}": "v" for i in range(shown["labels"])}}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(EvaluationError, match=f"more than {MOST_BYTES // 1024**2} MiB of text"):
+    with pytest.raises(EvaluationError, match=f"more than {LARGEST_WHOLE // 1024**2} MiB of text"):
         run(text, **shown)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
@@ -140,7 +142,7 @@ def test_what_people_write_is_far_from_the_bound(text: str) -> None:
         "pod": {"containers": [{"name": "c" * 60} for _ in range(40)]},
     }}  # fmt: skip
     used = {key: value for key, value in values["workload"].items() if key in text}
-    assert expression.cost.is_free or expression.cost.bytes_of({"workload": used}) < MOST_BYTES // 4
+    assert expression.cost.is_free or expression.cost.bytes_of({"workload": used}) < LARGEST_WHOLE // 4
     assert expression(Language(LABELS, {}).bind(values)) in (True, False)
 
 

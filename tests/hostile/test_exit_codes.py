@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.labels import go_int
-from kubesched_lint.model.quantity import LONGEST
+from kubesched_lint.model.limits import LONGEST
 from kubesched_lint.validation.quantities import parse
 from tests.program import called
 

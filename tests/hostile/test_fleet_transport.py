@@ -144,7 +144,7 @@ def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LARGEST_RESULT", 1 << 20)
+    monkeypatch.setattr(module, "LARGEST_WHOLE", 1 << 20)
     reasons, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
     assert ["its result is larger than 1 MiB" in line for line in reasons] == [True]
 

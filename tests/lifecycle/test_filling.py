@@ -119,7 +119,7 @@ def test_a_bound_that_takes_too_much_work_stays_loose_and_no_cell_pays_for_it(mo
     kinds, groups = [{"cpu": 5}], [Group(9, ((0, 1),))]
     fillers = [Filler({"cpu": 3}, 8, 8, frozenset([0])), Filler({"cpu": 2}, 3, 3, frozenset([0]))]
     sharp = Filling(kinds, groups, fillers).most(1)
-    monkeypatch.setattr(filling, "MOST_STEPS", 0)
+    monkeypatch.setattr(filling, "STEPS_OF_FILLING", 0)
     with work.within(100) as meter:
         assert Filling(kinds, groups, fillers).most(1) >= sharp
     assert meter.spent == 0

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS, MOST_NODES, MOST_PODS
+from kubesched_lint.lifecycle.limits import MOST_PODS
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.world.limits import MOST_NODES
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

@@ -187,7 +187,7 @@ def test_a_run_that_takes_too_many_steps_says_nothing(quiet, monkeypatch):
     """Else the pods that it did not come to would count as waiting."""
     from kubesched_lint.analysis import attempts
 
-    monkeypatch.setattr(attempts, "_STEPS_EACH", 0)
+    monkeypatch.setattr(attempts, "MOST_TRIES", 0)
     (finding,) = found({}, deployment())
     assert finding.severity is Severity.ERROR
     manifests, cluster = read(deployment())

@@ -98,7 +98,7 @@ def test_news_end_an_answer(desk: Desk) -> None:
 
 def test_work_that_questions_stop_again_and_again_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It begins anew each time; so the next question waits twice as long."""
-    monkeypatch.setattr(worker, "MOST_PATIENCE", SECONDS)
+    monkeypatch.setattr(worker, "LAST_PATIENCE", SECONDS)
     thread, tries = Worker(desk), []
 
     def spend_pause(is_stopped: Callable[[], bool], is_asked: Callable[[], bool]) -> bool:

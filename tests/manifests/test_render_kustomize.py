@@ -415,7 +415,7 @@ def test_a_tool_that_writes_without_end_is_stopped(tmp_path: Path, monkeypatch: 
     from kubesched_lint import programs
     from kubesched_lint.manifests import rendering
 
-    monkeypatch.setattr(programs, "LARGEST", 1 << 16)
+    monkeypatch.setattr(programs, "LARGEST_OUTPUT", 1 << 16)
     stand_in(tmp_path, monkeypatch, "yes")
     tool = rendering.kustomizer()
     assert tool is not None

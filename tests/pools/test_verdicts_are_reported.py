@@ -72,8 +72,8 @@ def test_each_of_the_four_verdicts_is_told(files: tuple[str, str], command: list
 def test_many_kinds_of_nodes_are_summed_up() -> None:
     kinds = [Added("p", "a", f"m{number}", number + 1) for number in range(6)]
     assert listed(kinds[:1]) == "1 × m0 in a (pool p)"
-    assert listed(kinds[:5]).endswith("4 × m3 in a (pool p) and 5 more nodes of another kind")
-    assert listed(kinds).endswith("4 × m3 in a (pool p) and 11 more nodes of 2 other kinds")
+    assert listed(kinds[:4]).endswith("3 × m2 in a (pool p) and 4 more nodes of another kind")
+    assert listed(kinds).endswith("3 × m2 in a (pool p) and 15 more nodes of 3 other kinds")
 
 
 def test_simulate_names_and_draws_the_added_nodes(files: tuple[str, str]) -> None:

@@ -458,7 +458,7 @@ def test_what_is_cut_short_is_not_examined(
     manifests = deployment(replicas=9, pod="nodeSelector: {intent: nobody}")
     cluster = sketch(f"[{pool()}]", nodes=THREE_ZONES)
     assert "pool-cannot-provide-label" in findings_of(manifests, cluster)
-    monkeypatch.setattr("kubesched_lint.world.potential._MOST_NODES", 2)
+    monkeypatch.setattr("kubesched_lint.world.potential.MOST_KINDS", 2)
     assert not findings_of(manifests, cluster).keys() & {"pool-cannot-provide-label", "nodeselector-matches-nothing"}
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.commands.lint.cluster_diagram import FULL, MOST_DRAWN, TAINTED, UNMATCHED, USABLE, Domain
+from kubesched_lint.commands.limits import MOST_DRAWN
+from kubesched_lint.commands.lint.cluster_diagram import FULL, TAINTED, UNMATCHED, USABLE, Domain
 from kubesched_lint.commands.lint.report_extras import ReportExtras
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.linter.options import Options

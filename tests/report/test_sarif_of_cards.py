@@ -62,7 +62,7 @@ def test_no_tag_occurs_twice_whatever_the_family_is_called(family: str) -> None:
 
 
 def test_the_most_severe_open_results_stay_and_the_run_counts_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(as_sarif, "MOST_RESULTS", 3)
+    monkeypatch.setattr(as_sarif, "RESULTS_OF_GITHUB", 3)
     waived = replace(ONE, severity=Severity.ERROR, suppressed=Suppression("", known=True), message="known")
     given = (
         *(replace(ONE, severity=Severity.NOTE, message=f"note {n}") for n in range(4)),
@@ -80,14 +80,14 @@ def test_the_most_severe_open_results_stay_and_the_run_counts_the_others(monkeyp
 
 
 def test_as_many_results_as_code_scanning_takes_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(as_sarif, "MOST_RESULTS", 3)
+    monkeypatch.setattr(as_sarif, "RESULTS_OF_GITHUB", 3)
     run = log_of(Report((ONE,) * 3))["runs"][0]
     assert len(run["results"]) == 3
     assert run["invocations"][0]["toolExecutionNotifications"] == []
 
 
 def test_a_log_that_is_too_large_after_gzip_loses_results_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(as_sarif, "_MOST_BYTES", 3_000)
+    monkeypatch.setattr(as_sarif, "BYTES_OF_GITHUB", 3_000)
     noisy = tuple(replace(ONE, message=" ".join(str(hash((n, k))) for k in range(30))) for n in range(40))
     run = log_of(Report(noisy))["runs"][0]
     assert 0 < len(run["results"]) < 20
@@ -98,4 +98,4 @@ def test_a_log_that_is_too_large_after_gzip_loses_results_until_it_fits(monkeypa
 def test_a_result_has_at_most_the_related_places_that_code_scanning_keeps() -> None:
     places = tuple(Related(Location("a.yaml", Span(n, 1, n, 2)), "other") for n in range(1, 1_500))
     (result,) = log_of(Report((replace(ONE, related=places),)))["runs"][0]["results"]
-    assert len(result["relatedLocations"]) == as_sarif.MOST_RELATED
+    assert len(result["relatedLocations"]) == as_sarif.RELATED_OF_GITHUB

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from kubesched_lint.cluster.unpack import UnpackError, gunzipped, limited
+from kubesched_lint.limits import LONGEST_REASON
 
 _CHUNK = 256 << 10
-_LONGEST_WORDS = 200
-_LONGEST_WAIT = 3600.0
+_HOUR = 3600.0
 _SECONDS = re.compile("[0-9]{1,9}")
 
 T = TypeVar("T")
@@ -36,8 +36,8 @@ class OverdueError(Exception):
 
 def one_line(text: object) -> str:
     """Return text of a server, certificate or plugin as one short line without control characters."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 4 * _LONGEST_WORDS]).split())
-    return shown if len(shown) <= _LONGEST_WORDS else f"{shown[: _LONGEST_WORDS - 1]}…"
+    shown = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 4 * LONGEST_REASON]).split())
+    return shown if len(shown) <= LONGEST_REASON else f"{shown[: LONGEST_REASON - 1]}…"
 
 
 def body_of(response: Any, largest: int) -> bytes:
@@ -59,7 +59,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
     """
     text = headers.get("Retry-After", "").strip()
     if _SECONDS.fullmatch(text):
-        return min(float(text), _LONGEST_WAIT)
+        return min(float(text), _HOUR)
     if not text.isascii() or len(text) > 40 or ":" not in text:
         return 0.0
     try:
@@ -67,7 +67,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
         wait = (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, OverflowError):
         return 0.0
-    return min(max(wait, 0.0), _LONGEST_WAIT)
+    return min(max(wait, 0.0), _HOUR)
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:

@@ -21,17 +21,16 @@ from kubesched_lint.cluster.capture.answers import (
     seconds_to_wait,
     within,
 )
+from kubesched_lint.limits import LARGEST_OUTPUT
 
 _ATTEMPTS = 4
 _FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_LAST_PAUSE = 30.0
 _CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
 LIST_SECONDS = 600.0
 _LISTS_TOGETHER = 3
 _BUSY = frozenset([429, 500, 502, 503, 504])
-_LARGEST = 16 << 20
-"""Most bytes of an answer that is not a list."""
 
 
 class CaptureError(Exception):
@@ -74,7 +73,7 @@ class Connection(Struct):
         path: str,
         query: Mapping[str, str] | None = None,
         *,
-        largest: int = _LARGEST,
+        largest: int = LARGEST_OUTPUT,
         deadline: float | None = None,
         patient: bool = False,
     ) -> ApiAnswer:
@@ -101,7 +100,7 @@ class Connection(Struct):
                     return answer
                 self.retried.append(f"{path}: status {answer.status}")
                 pause = max(pause, wait)
-            self.sleep(min(pause, _LONGEST_PAUSE, self._left(path, deadline)))
+            self.sleep(min(pause, _LAST_PAUSE, self._left(path, deadline)))
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
 

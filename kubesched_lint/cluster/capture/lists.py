@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.resources import Resource
-from kubesched_lint.cluster.unpack import LARGEST
+from kubesched_lint.cluster.limits import LARGEST, LONGEST_TEXT, MOST_PAGES
+from kubesched_lint.limits import LARGEST_WHOLE
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.redact import Redactor
@@ -25,11 +26,6 @@ PAGE = 500
 _RESTARTS = 2
 _EXPIRED = 410
 _BAD_TOKEN = 400
-_LARGEST_PAGE = 128 << 20
-"""Most bytes of a paged answer."""
-_MOST_PAGES = 4000
-"""Two million objects, in pages of five hundred."""
-_LONGEST_TOKEN = 4096
 
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
@@ -134,7 +130,7 @@ class ListReader:
         self, path: str, query: Mapping[str, str], decoder: msgspec.json.Decoder[_Page[Any]], deadline: float
     ) -> _Page[Any]:
         paged = "limit" in query
-        largest = _LARGEST_PAGE if paged else LARGEST
+        largest = LARGEST_WHOLE if paged else LARGEST
         try:
             answer = self._connection.get(path, query, largest=largest, deadline=deadline, patient=not paged)
             return self._decoded(answer, decoder, continued="continue" in query)
@@ -196,10 +192,10 @@ class _Tokens:
         """Return whether there is another page. Raises Unavailable for a list that does not end."""
         if token in self._seen:
             raise Unavailable("the server sends the same continue token twice", failed=True)
-        if len(token) > _LONGEST_TOKEN:
+        if len(token) > LONGEST_TEXT:
             raise Unavailable(f"the server sends a continue token of {len(token):,} characters", failed=True)
-        if len(self._seen) + 1 >= _MOST_PAGES and token:
-            raise Unavailable(f"the list has more than {_MOST_PAGES:,} pages", failed=True)
+        if len(self._seen) + 1 >= MOST_PAGES and token:
+            raise Unavailable(f"the list has more than {MOST_PAGES:,} pages", failed=True)
         if token:
             self._seen.add(token)
         self._last = token

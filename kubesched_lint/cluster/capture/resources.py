@@ -11,8 +11,9 @@ from kubesched_lint.cluster.capture import autoscalers as a
 from kubesched_lint.cluster.capture import devices as d
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
+from kubesched_lint.cluster.limits import LONGEST_TEXT
 from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
-from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, LONGEST
+from kubesched_lint.cluster.pod_scheduled import LEFT_OUT
 
 
 class Resource(Struct, frozen=True):
@@ -52,7 +53,7 @@ def _pod(pod: p.KeptPod) -> bool:
     for condition in (pod.status.conditions if pod.status else None) or ():
         if condition.type != "PodScheduled" or pod.spec.nodeName is not None:
             condition.reason = condition.message = condition.last_transition_time = None
-        elif condition.message is not None and len(condition.message) > LONGEST:
+        elif condition.message is not None and len(condition.message) > LONGEST_TEXT:
             condition.message = LEFT_OUT
     return pod.status is None or pod.status.phase not in ("Succeeded", "Failed")
 

@@ -12,9 +12,6 @@ from kubesched_lint.cluster.nodepools.status import unseen_groups
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.text import first_few, many, plural
 
-_FEW = 5
-"""Most node groups that a note names."""
-
 
 class KnownGroups:
     """The node groups of a cluster, given its pools and the ``pools`` of the manifests."""
@@ -75,14 +72,14 @@ class KnownGroups:
         empty = self._empty
         if empty:
             return (
-                f"cluster-autoscaler has {many(len(empty), 'node group')} without a node ({first_few(empty, 3)}): "
+                f"cluster-autoscaler has {many(len(empty), 'node group')} without a node ({first_few(empty)}): "
                 f"describe {plural(len(empty), 'it', 'them')} in `declared-groups` of kubesched.toml, or say "
                 '`node-groups = "open"`; until then every error about nodes is a warning'
             )
         names = [group.name for group in self.inferred]
         count = f"{len(names)} " if len(names) > 1 else ""
         groups = f"{count}{plural(len(names), 'node group')}"
-        seen = f"the {groups} seen ({first_few(names, _FEW)})" if names else "these nodes"
+        seen = f"the {groups} seen ({first_few(names)})" if names else "these nodes"
         are = "is" if len(names) == 1 else "are"
         return (
             f'{are} {seen} all there {are}? Add `node-groups = "complete"` to kubesched.toml, or "open" if pods may '
@@ -97,7 +94,7 @@ class KnownGroups:
         names = [group.name for group in self.inferred]
         if names and self.are_all:
             yield (
-                f"nodes may come from {many(len(names), 'node group')} ({first_few(names, _FEW)}): an error holds "
+                f"nodes may come from {many(len(names), 'node group')} ({first_few(names)}): an error holds "
                 "for any number of their nodes"
             )
         else:

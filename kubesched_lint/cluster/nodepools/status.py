@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import NODE_POOL, is_never_added
 from kubesched_lint.cluster.transient import without_transient_state
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.node import HOSTNAME, Node, names_place
 
@@ -22,8 +23,6 @@ _LIKENESS = "likeness"
 """The key of a group that no label names."""
 _HIDDEN = (f"{NODE_POOL}=", f"{_LIKENESS}=")
 """Groups that no label of cluster-autoscaler's shows: those of Karpenter, and of nodes that look alike."""
-_LARGEST = 1 << 20
-"""Most bytes of a ConfigMap."""
 _IN_TEXT = r"(?m)^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)"
 _WORD = r"[^\W_]+"
 
@@ -38,7 +37,7 @@ def group_sizes(value: Value) -> Mapping[str, int]:
     """Return the cloud's name of each node group → its registered nodes; empty if the status cannot be read."""
     data = value.get("data")
     text = data.get("status") if isinstance(data, dict) else None
-    if not isinstance(text, str) or len(text) > _LARGEST:
+    if not isinstance(text, str) or len(text) > LARGEST_SETTINGS:
         return {}
     return dict(_in_text(text) if "\nNodeGroups:" in text else _in_yaml(text))
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import NODE_POOL
+from kubesched_lint.cluster.limits import MOST_KINDS
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
 from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
@@ -61,10 +62,7 @@ _CLOUDS = (
 )
 NAMELESS = "node"
 """The name of a shape whose machine type is not known."""
-MOST_KINDS = 4_000
-"""Most kinds of nodes of one pool that are worth comparing."""
 _RESERVED = "reserved"
-_MOST_CHOICES = MOST_KINDS + 96
 DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
 
@@ -284,7 +282,7 @@ def _choices(
     if pool.separates:
         values |= {key: (None, *found) for key, found in _asked_of_autopilot(demand) if key not in fixed}
     chosen = tuple(key for key, found in values.items() if len(found) > 1)
-    for choice in islice(product(*values.values()), _MOST_CHOICES):
+    for choice in islice(product(*values.values()), MOST_KINDS + 96):
         labels = fixed | {key: value for key, value in zip(values, choice, strict=True) if value is not None}
         if pool.separates and shape.name == OTHER and not any(key in labels for key in _AUTOPILOT_MACHINES):
             continue

@@ -18,7 +18,7 @@ from kubesched_lint.model.pod import Resources
 
 OTHER = "other machine types"
 _GIB, _MIB = 1 << 30, 1 << 20
-_MOST_PODS = 1_000
+_PODS_OF_A_NODE = 1_000
 _ANY = 1 << 40
 _PREFIXES = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-", "karpenter.azure.com/sku-")
 _GROUP_KEYS = (
@@ -61,7 +61,7 @@ def _bound(cloud: str, groups: Sequence[str], requirements: Sequence[Requirement
     cores, gib = max(row[0] for row in rows), max(row[1] for row in rows)
     cores = min(cores, _most_of(requirements, "cpu", cores))
     memory = min(gib * _GIB, _most_of(requirements, "memory", gib * 1024) * _MIB)
-    return {"cpu": cores * 1000, "memory": memory, "pods": _MOST_PODS}
+    return {"cpu": cores * 1000, "memory": memory, "pods": _PODS_OF_A_NODE}
 
 
 def _most_of(requirements: Iterable[Requirement], amount: str, otherwise: int) -> int:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import NODE_POOL
+from kubesched_lint.cluster.limits import MOST_SKETCHED
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.shapes import CLOUDS, shape_named
-from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, offers_in
+from kubesched_lint.cluster.sketch import DEFAULT_PODS, offers_in
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
@@ -167,9 +168,9 @@ def _minimum(entry: Value, here: Path, most: int | None) -> int:
 
 def _together(before: int, minimum: int, here: Path) -> int:
     """Return the total of the minimums so far, with this pool's. Raises DecodeError if it is too large."""
-    if before + minimum > MOST_NODES:
+    if before + minimum > MOST_SKETCHED:
         at = (*here, "min")
-        raise DecodeError(at, f"{words(at)}: the minimums add up to more than {MOST_NODES:,} nodes")
+        raise DecodeError(at, f"{words(at)}: the minimums add up to more than {MOST_SKETCHED:,} nodes")
     return before + minimum
 
 

@@ -6,14 +6,12 @@ from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Source
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.fields import DecodeError, Value
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
-
-_LARGEST = 1 << 20
-"""Most bytes of a configuration."""
 
 
 def is_configuration(api_version: object, kind: object) -> bool:
@@ -22,7 +20,7 @@ def is_configuration(api_version: object, kind: object) -> bool:
 
 def content_of(path: str) -> bytes:
     """Return the bytes of a configuration. Raises OSError."""
-    return whole(path, _LARGEST)
+    return whole(path, LARGEST_SETTINGS)
 
 
 def read_scheduler_config(path: str, *, scores_capacity: bool = False) -> tuple[SchedulerProfile, ...]:

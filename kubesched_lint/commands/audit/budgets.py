@@ -16,8 +16,6 @@ from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.preemption import allowed_disruptions
 from kubesched_lint.text import first_few, many, plural
 
-_MOST_NAMED = 3
-
 
 def blocking(now: Now) -> Iterator[Found]:
     """Yield budgets that allow no eviction today although they cover running pods, then pods that drains wait for."""
@@ -35,7 +33,7 @@ def unknown_budgets(now: Now) -> Iterator[str]:
     for budget, covered in _covered(now, [b for b in now.running.inventory.budgets if b.may_fail("")]):
         owners = {str(ref_of(b, None)) for b in covered if b.owner is not None and budget.may_fail(b.owner.kind)}
         if owners:
-            names = first_few(sorted(owners), _MOST_NAMED)
+            names = first_few(sorted(owners))
             ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
             yield f"whether {ref} ({budget.bound}) allows any eviction: it needs the scale subresource of {names}"
 
@@ -65,7 +63,7 @@ def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence
     count = len(running)
     stay = f"{many(count, 'pod')} {plural(count, 'stays', 'stay')} where {plural(count, 'it is', 'they are')}"
     text = f"{ref} allows no eviction today ({budget.bound}{wait}): {stay}"
-    on = f"kubectl drain does not end on {many(len(nodes), 'node')}: {first_few(nodes, _MOST_NAMED)}"
+    on = f"kubectl drain does not end on {many(len(nodes), 'node')}: {first_few(nodes)}"
     return Found(
         DRAINS,
         Severity.WARNING,
@@ -88,9 +86,7 @@ def _held(now: Now) -> Iterator[Found]:
         count = len(held)
         text = f"{pods_of(ref, count)} {plural(count, 'terminates', 'terminate')}, and a finalizer keeps "
         text += plural(count, "it", "them")
-        on = (
-            f"kubectl drain waits for {plural(count, 'it', 'them')} on {first_few([b.node for b in held], _MOST_NAMED)}"
-        )
+        on = f"kubectl drain waits for {plural(count, 'it', 'them')} on {first_few([b.node for b in held])}"
         yield Found(DRAINS, Severity.WARNING, ref, text, evidence=FACT, pods=count, details=(("note", on),))
 
 
@@ -100,7 +96,7 @@ def _bare(now: Now) -> Iterator[Found]:
         names = [f"{b.namespace}/{b.name}" for b in bare]
         first = ObjectRef("Pod", bare[0].namespace, bare[0].name)
         have = f"{many(len(bare), 'pod')} {plural(len(bare), 'has', 'have')} no controller"
-        text = f"{have}: {first_few(names, _MOST_NAMED)}"
+        text = f"{have}: {first_few(names)}"
         them = plural(len(bare), "it", "them")
         what = ("note", f"kubectl drain stops at {them} without --force, and with --force nobody makes {them} again")
         yield Found(DRAINS, Severity.NOTE, first, text, evidence=FACT, pods=len(bare), details=(what,))

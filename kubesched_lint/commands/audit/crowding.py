@@ -22,8 +22,6 @@ _WHOLE = 1 << 60
 _AMPLE = 1 << 80
 """Free on a node of unknown resources."""
 _NODES_A_STEP = 8
-_ROOM_STEPS = 6
-"""Steps of a room that is weighed, however few its nodes are."""
 
 
 _Kind = tuple[tuple[str, int], ...]
@@ -96,7 +94,7 @@ class Crowding:
                 largest = one
             if weight - repelling * largest > self._weight:
                 break
-        work.spend(_ROOM_STEPS + seen // _NODES_A_STEP)
+        work.spend(work.LOOK + seen // _NODES_A_STEP)
         return weight - repelling * largest > self._weight
 
     def _weight_of(self, pod: Pod) -> int:

@@ -13,6 +13,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import Severity
 from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
@@ -26,8 +27,6 @@ from kubesched_lint.text import first_few, plural
 
 _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
-_MOST_NAMED = 3
-_MOST_NODES = 64
 
 
 def drifted(now: Now) -> Iterator[Found]:
@@ -50,7 +49,7 @@ def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> 
     taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
     whose, do = plural(len(there), "its", "their"), plural(len(there), "it does", "they do")
     why = f"against {whose} {what}" if what else f"against a taint that {do} not tolerate ({taint})"
-    text = f"{_pods(crowd, len(there))} on {first_few(names, _MOST_NAMED)} {why}"
+    text = f"{_pods(crowd, len(there))} on {first_few(names)} {why}"
     strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
     yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
 
@@ -60,7 +59,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
     if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
         return
     state, found = now.state, dict[str, list[int]]()
-    for position in list(dict.fromkeys(_suspects(crowd, state)))[:_MOST_NODES]:
+    for position in list(dict.fromkeys(_suspects(crowd, state)))[:MOST_PLACES]:
         mark = state.mark()
         try:
             state.remove(placement_on(position, crowd, state))
@@ -70,7 +69,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
         finally:
             state.undo(mark)
     for reason, there in found.items():
-        names = first_few([now.lasting.index.names[p] for p in there], _MOST_NAMED)
+        names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:
             text = f"{_pods(crowd, len(there))} on {names} beside pods that required anti-affinity refuses"
             yield _found(crowd, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")

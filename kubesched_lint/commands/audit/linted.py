@@ -8,12 +8,11 @@ from kubesched_lint import work
 from kubesched_lint.commands.audit.found import DRAINS, FACT, RETURN, RULES, Found, place_of
 from kubesched_lint.commands.audit.now import Now
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
-MOST_STEPS = 4_000_000
-"""Limit of the work of all rules; see ``work``."""
 _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 """Families of rules about other events than the creation of all pods."""
 
@@ -21,7 +20,7 @@ _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
     """Return the report of lint about what runs, before waivers: a snapshot holds no comments."""
     rules = [r for r in options.rules(rulebook) if r.audit != "not"]
-    with work.within(MOST_STEPS):
+    with work.within(MOST_STEPS // 2):
         report, _ = lint(now.running, now.cluster, options, rules)
     return report, {rule.slug: rule for rule in rules}
 

@@ -18,6 +18,7 @@ from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
+from kubesched_lint.commands.limits import MOST_RUNS
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
@@ -31,14 +32,6 @@ from kubesched_lint.world.running import all_running_pods
 if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
-
-_MOST_RUNS = 30_000_000
-"""Pods of all runs together, times the nodes that each is scored on: those of nodes, and those of zones."""
-_MOST_PROOFS = 500_000
-"""Pods of the clusters that all proofs together count."""
-_MOST_LOOKS = 5_000_000
-"""Looks at nodes, to weigh the room that all losses leave: two seconds."""
-_MOST_NAMED = 3
 
 
 class _Left(NamedTuple):
@@ -109,7 +102,7 @@ class Losses:
 
     def _of(self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]) -> Iterator[Found]:
         losses: dict[ObjectRef, list[_Loss]] = {}
-        left, skipped = _MOST_RUNS, list[str]()
+        left, skipped = MOST_RUNS, list[str]()
         for name, nodes, gone in places:
             if not gone or self.has_room(gone, nodes):
                 continue
@@ -134,7 +127,7 @@ class Losses:
     def _proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], found: Sequence[_Left]) -> Sequence[_Left]:
         open_ = {left.crowd for left in found if left.surely.pods < left.pods}
         pods = len(self._now.cluster.inventory.pods)
-        if not open_ or self._proofs + pods > _MOST_PROOFS:
+        if not open_ or self._proofs + pods > MOST_RUNS // 60:
             return found
         self._proofs += pods
         asked = [number for number, (crowd, _) in enumerate(gone) if crowd in open_]
@@ -171,7 +164,7 @@ class Losses:
         return min(map(popcount, self.rooms(crowd, nodes)), default=0) >= pods
 
     def _is_uncrowded(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
-        if self._looks > _MOST_LOOKS:
+        if self._looks > MOST_RUNS // 6:
             return False
         crowding = Crowding(gone, nodes, self._now.state)
         try:
@@ -256,7 +249,7 @@ def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
 def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> Found:
     worst = max(several, key=lambda one: (one.pods, one.lost))
     lost = [one.lost for one in several]
-    which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost, _MOST_NAMED)})"
+    which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost)})"
     most = "up to " if len({one.pods for one in several}) > 1 else ""
     is_proven = all(one.surely >= one.pods for one in several)
     find = plural(worst.pods, "finds", "find")

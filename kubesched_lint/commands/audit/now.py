@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.pending import is_waiting
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.manifests.document import location_of
@@ -47,9 +48,6 @@ _FIELDS = {
 }
 _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
-_MOST_NAMED = 3
-_MOST_COMPARED = 20
-"""Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
 
 class Crowd(Struct, frozen=True, eq=False):
@@ -97,7 +95,7 @@ class Now:
         found: dict[ObjectRef, list[Crowd]] = {}
         for crowd in self._crowds():
             mine = found.setdefault(crowd.ref, [])
-            at = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if same_values(c.pod, crowd.pod)), None)
+            at = next((n for n, c in enumerate(mine[:MOST_PLACES]) if same_values(c.pod, crowd.pod)), None)
             if at is None:
                 mine.append(crowd)
             else:
@@ -134,7 +132,7 @@ class Now:
             if crowd.comes_back and (why := self._unknown(crowd)):
                 found.setdefault(why, {})[str(crowd.ref)] = None
         for why, refs in found.items():
-            yield f"whether pods of {first_few(list(refs), _MOST_NAMED)} would find another node: {why}"
+            yield f"whether pods of {first_few(list(refs))} would find another node: {why}"
 
     @property
     def assumed(self) -> str:

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import Severity
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
 from kubesched_lint.scheduler.preemption import preempt
-
-_MOST_TRIED = 64
-"""Places of one crowd that are tried one by one; the others count as not tried."""
 
 
 def not_returning(now: Now) -> Iterator[Found]:
@@ -58,7 +56,7 @@ def _lost(crowd: Crowd, state: ClusterState) -> tuple[list[int], tuple[int, Diag
     whole = diagnose(crowd.pod, state)
     first = (-1, whole, False)
     lost: list[int] = []
-    for alike in list(_alike(crowd, state, is_open=bool(whole.feasible)))[:_MOST_TRIED]:
+    for alike in list(_alike(crowd, state, is_open=bool(whole.feasible)))[:MOST_PLACES]:
         found = _without_one(crowd, alike[0], state)
         if found is not None:
             first = found if not lost else first

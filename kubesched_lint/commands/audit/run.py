@@ -33,18 +33,13 @@ from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.spread import uneven
 from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.findings import Skip
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.progress import at
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
-MOST_STEPS, STEPS_EACH = 8_000_000, 600
-"""Limit of the work of an audit, and more for each pod; see ``work``. Each section may use half of what is left.
-
-The loss of a zone of a thousand nodes with 12,000 pods takes two million.
-"""
-_MOST_NAMED = 4
 _SYMPTOM = "symptom"
 """The role of a rule that names no cause: a finding about the same pods says more."""
 
@@ -110,7 +105,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
 def _skipped(skips: Sequence[Skip]) -> Iterator[str]:
     cut = [skip.rule for skip in skips if skip.cut]
     if cut:
-        yield f"{many(len(cut), 'rule')} of lint ({first_few(cut, _MOST_NAMED)}), because {work.WHY}"
+        yield f"{many(len(cut), 'rule')} of lint ({first_few(cut)}), because {work.WHY}"
 
 
 # --- One finding per cause: the most important one has what the others say ------------------------------------------

@@ -18,7 +18,6 @@ from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selec
 from kubesched_lint.scheduler.topology import counted_domains, eligible_nodes, least_count
 from kubesched_lint.text import first_few, many
 
-_MOST_NAMED = 6
 _STRATEGY = "RemovePodsViolatingTopologySpreadConstraint"
 
 
@@ -41,7 +40,7 @@ def _of(now: Now, workload: Workload, pod: Pod, constraint: SpreadConstraint, nu
     if skew <= constraint.max_skew:
         return
     ordered = sorted(counts, key=lambda value: (-counts[value], value))
-    shown = first_few([f"{value}: {counts[value]}" for value in ordered], _MOST_NAMED)
+    shown = first_few([f"{value}: {counts[value]}" for value in ordered])
     moves = moved(list(counts.values()), constraint.max_skew)
     default = "" if constraint.is_hard else " with ScheduleAnyway among its constraints"
     text = f"{workload} is uneven over {constraint.topology_key}: skew {skew} > maxSkew {constraint.max_skew} ({shown})"

@@ -12,7 +12,6 @@ from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.text import first_few, many, plural
 
-_MOST_NAMED = 3
 _LONG = timedelta(minutes=15)
 """maxNodeProvisionTime of cluster-autoscaler: longer, and it gives up on a node."""
 
@@ -63,7 +62,7 @@ def _said(one: Waiting, now: Now) -> Iterator[tuple[str, str]]:
         yield "model", f"{one.ours} (not compared: {one.why})" if one.verdict == UNTESTED else f"differs: {one.ours}"
     else:
         nodes = now.today.names(one.diagnosis.feasible)
-        yield "model", f"{first_few(nodes, _MOST_NAMED)} {plural(len(nodes), 'fits', 'fit')} now"
+        yield "model", f"{first_few(nodes)} {plural(len(nodes), 'fits', 'fit')} now"
     if one.verdict == OLDER:
         yield "note", f"the message may be older than the snapshot: {one.why}"
     since = one.pods[0].unscheduled.since if one.pods[0].unscheduled is not None else ""

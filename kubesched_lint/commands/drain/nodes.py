@@ -14,7 +14,6 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.text import did_you_mean, first_few
 
 _SET = re.compile(r"^\s*(\S+)\s+(in|notin)\s*\(([^()]*)\)\s*$")
-_FEW = 5
 
 
 def targets_of(nodes: Sequence[Node], pool: str, selected: str) -> tuple[str, ...]:
@@ -35,7 +34,7 @@ def _of_pool(nodes: Sequence[Node], pool: str) -> tuple[str, ...]:
     found = tuple(node.name for node in nodes if pool in (pool_of(node), node.group))
     if not found:
         known = sorted({pool_of(node) for node in nodes} - {""})
-        shown = f"nodes show {first_few(known, _FEW)}" if known else "no node shows its pool; use --nodes"
+        shown = f"nodes show {first_few(known)}" if known else "no node shows its pool; use --nodes"
         raise ValueError(f"no node of pool {pool!r}: {shown}{did_you_mean(pool, known)}")
     return found
 

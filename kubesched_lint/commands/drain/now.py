@@ -7,6 +7,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.limits import MOST_TRIES
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import ObjectRef
@@ -24,8 +25,6 @@ from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.world.refused import accepted, what_is_refused
 from kubesched_lint.world.world import World
 
-_STEPS, _STEPS_EACH = 200, 20
-"""The most steps of a random course, and more for each pod: a pod that tolerates the cordon may come back for ever."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
@@ -106,7 +105,7 @@ class Now:
             deployed=self.deploys,
         )
         pods = len(self.setting.objects.pods) + sum(most_pods(self.setting, i) for i in self.members)
-        story.most_work = max(runs, 1) * (_STEPS + _STEPS_EACH * pods) * (50 + len(story.nodes) + pods)
+        story.most_work = max(runs, 1) * MOST_TRIES * (10 + pods) * (50 + len(story.nodes) + pods)
         for number, desired in story.desired_states.items():
             if desired.spec.kind == "Pod":
                 story.desired_states[number] = desired._replace(made=True)

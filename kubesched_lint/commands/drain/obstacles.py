@@ -27,7 +27,7 @@ from kubesched_lint.commands.drain.replay import Judge, Played, Wave
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.findings import Location, ObjectRef, Path
 from kubesched_lint.lifecycle.guests import comes_back
-from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
+from kubesched_lint.lifecycle.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -160,7 +160,7 @@ def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: 
     for slot, nodes in left.items():
         pod = oracle.pod(slot)
         budgets = [b for b in story.objects.budgets if covers(b, pod.namespace, pod.labels)]
-        message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
+        message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
         for budget in budgets:
             others = [b.name for b in budgets if b is not budget]
             why = f"{others[0]} selects the same pods" if others else "it allows no further disruption then"

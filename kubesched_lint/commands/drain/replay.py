@@ -102,7 +102,7 @@ class Replay:
         return next(filter(None, each), [])
 
     def _play(self, waves: Waves, *, up_to_bad: bool = False) -> Played:
-        work.spend(50)
+        work.spend(work.PLACE)
         at(f"wave {len(waves)}")
         before, wave = self.play(waves[:-1]).story if len(waves) > 1 else self.start, waves[-1]
         story = before.fork()

@@ -35,7 +35,10 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
+from kubesched_lint.commands.limits import MOST_TARGETS
 from kubesched_lint.controllers.bounds import unknown_scale
+from kubesched_lint.lifecycle.limits import MOST_IN_COURSE, MOST_PODS
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
@@ -45,17 +48,11 @@ from kubesched_lint.progress import titled
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
+from kubesched_lint.world.limits import MOST_NODES
 from kubesched_lint.world.pod_labels import not_followed
 
-MOST_NODES, MOST_PODS, MOST_TARGETS = 24, 80, 6
-"""The largest cluster, and the most nodes to drain, for which waves are searched exhaustively."""
-MOST_STEPS = 8_000_000
-"""Limit of the work of one plan with the default effort; see ``work``."""
-STEPS_EACH = 300
-"""More steps for each running pod: a thousand nodes with 12,000 pods take 1.6 million."""
-_TRACES, _MANY = 3, 50_000
+_TRACES = 3
 """Random traces; only one where nodes times pods are more than this."""
-_FEW = 3
 
 
 class Effort(Struct, frozen=True):
@@ -162,7 +159,7 @@ class Planner:
     @property
     def _courses(self) -> int:
         """Number of traces that are followed side by side."""
-        return _TRACES if len(self._now.setting.nodes) * self._pods <= _MANY else 1
+        return _TRACES if len(self._now.setting.nodes) * self._pods <= MOST_IN_COURSE else 1
 
     # --- exhaustive -------------------------------------------------------------------------------------------------
 
@@ -265,7 +262,7 @@ class Planner:
     def _assumes(self) -> Iterator[str]:
         yield "pods become ready as soon as they are bound"
         if self._now.unready:
-            yield f"pods that are not ready stay so until they are evicted: {first_few(self._now.unready, _FEW)}"
+            yield f"pods that are not ready stay so until they are evicted: {first_few(self._now.unready)}"
         yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
         if any(workload.kind == "Job" for workload in workloads(self._now)):
             yield "no pod of a Job ends meanwhile"
@@ -278,7 +275,7 @@ class Planner:
             yield f"no pod drives out another: {self._now.scope.open_}"
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
         if others:
-            yield f"{first_few(others, _FEW)} {plural(len(others), 'makes', 'make')} lost pods again as they are"
+            yield f"{first_few(others)} {plural(len(others), 'makes', 'make')} lost pods again as they are"
         if absent := emptiness(world, ("PodDisruptionBudget", "disruption budgets")):
             yield absent
         if self._now.deploys:
@@ -345,10 +342,10 @@ def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
     yield from cluster.notes
     cordoned = [node.name for node in now.setting.nodes if node.unschedulable]
     if cordoned:
-        yield f"cordoned today, so no pods go there until they are drained and back: {first_few(cordoned, _FEW)}"
+        yield f"cordoned today, so no pods go there until they are drained and back: {first_few(cordoned)}"
     yield from _about_empty_dirs(now, cluster)
     if now.absent:
-        yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent], _FEW)}"
+        yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent])}"
 
 
 def _about_empty_dirs(now: Now, cluster: Cluster) -> Iterator[str]:
@@ -356,7 +353,7 @@ def _about_empty_dirs(now: Now, cluster: Cluster) -> Iterator[str]:
     movers = [w for w in workloads(now) if w.kind != "DaemonSet"]
     known = [str(w) for w in movers if _has_empty_dir(written_template(w))]
     if known:
-        yield f"kubectl drain needs --delete-emptydir-data: pods of {first_few(known, _FEW)} have emptyDir volumes"
+        yield f"kubectl drain needs --delete-emptydir-data: pods of {first_few(known)} have emptyDir volumes"
     elif cluster.origin == "snapshot" and any(w.source is None or isinstance(w.source, Running) for w in movers):
         yield "a snapshot holds no emptyDir volumes: kubectl drain needs --delete-emptydir-data where pods have some"
 

@@ -14,11 +14,9 @@ from kubesched_lint.commands.drain.relaxing import ROOM, Condition, conditions, 
 from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest
+from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import ObjectRef
-
-MOST_TOGETHER = 3
-"""The most conditions that are given up together, besides those that are certain."""
-_MOST_ENDS = 20
+from kubesched_lint.lifecycle.limits import FEW
 
 
 class Smallest:
@@ -40,7 +38,7 @@ class Smallest:
 
     def _sets(self) -> Iterator[tuple[Condition, ...]]:
         every = tuple(conditions(self._now))
-        for size in range(MOST_TOGETHER + 1):
+        for size in range(FEW + 1):
             yield from (chosen for chosen in combinations(every, size) if self._may_end_well(chosen))
 
     def _may_end_well(self, given_up: Collection[Condition]) -> bool:
@@ -79,5 +77,5 @@ def where_it_ends(
     failed = [plan for plan in alone if not replay.play(plan).good] or replay.longest_failed()
     for plan in failed or [(tuple(targets),)]:
         played = replay.play(plan)
-        for state in played.bad[:_MOST_ENDS]:
+        for state in played.bad[:MOST_PLACES]:
             yield from found_in(played, plan[-1], replay.least_bound, state)

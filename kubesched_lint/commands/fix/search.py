@@ -32,7 +32,9 @@ from kubesched_lint.commands.fix.proposals import (
     subject_of,
 )
 from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
+from kubesched_lint.commands.limits import MOST_REMEDIES, MOST_TRIALS
 from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -40,23 +42,11 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.limits import LARGEST
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import many
+from kubesched_lint.text import SHOWN, many
 from kubesched_lint.world.world import World
 
-MOST_TRIALS = 200
-"""Number of times that a run may lint the set."""
-MOST_STEPS, STEPS_EACH = 8_000_000, 2_000
-"""Steps of ``work`` of all trials, after which none begins, and more for each document."""
-MOST_REMEDIES = 16
-"""Remedies of one finding that are looked at: a misspelt name may be like a thousand others."""
-MOST_CHARACTERS = 20_000_000
-"""Characters that a run may read for edits: each edit reads its whole file, and may be tried several times."""
-_MOST_FOR_ONE, _STEPS_FOR_ONE = 8, 4_000_000
-"""Trials for one finding, and their steps, in an editor that waits: a misspelt name may be like a thousand others."""
-_MOST_TO_COUNT = 10
-"""Trials that only count what --unsafe-fixes would fix."""
-_FEW = 3
 _UNLIMITED = 1e15
 """A limit that only counts."""
 
@@ -115,7 +105,7 @@ def fix_of_one(
     """
     search = _FixSearch(cluster, options, rulebook, frozenset([subject_of(finding)]), True, placed(finding))
     start = search.linted(Workspace(manifests, buffers=buffers))
-    result = search.mended(start, unsafe=True, most=_MOST_FOR_ONE)
+    result = search.mended(start, unsafe=True, most=MOST_REMEDIES)
     is_sound = not any(open_file.objection() for open_file in result.workspace.differing)
     return search.fixes.get(placed(finding)) if is_sound else None
 
@@ -124,7 +114,7 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
     start = search.linted(workspace)
     result = search.mended(start, unsafe=unsafe)
     applied = dict(search.fixes)
-    further = result if unsafe else search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
+    further = result if unsafe else search.mended(result, unsafe=True, most=MOST_REMEDIES)
     return Mended(
         open_files=result.workspace.differing,
         fixed=search.count(start) - search.count(result),
@@ -145,9 +135,9 @@ class _Refusal(Struct, frozen=True):
 
 
 def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
-    """Yield a message per refusal of one file for one reason; one message for more than ``_FEW``."""
+    """Yield a message per refusal of one file for one reason; one message for more than ``SHOWN`` of them."""
     first = refusals[0]
-    if len(refusals) > _FEW:
+    if len(refusals) > SHOWN:
         yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
     else:
         found = Counter(f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}" for one in refusals)
@@ -254,7 +244,7 @@ class _FixSearch:
         """Return the linter's results for the files of the workspace. Uses one trial, and the steps that it takes."""
         self._trials += 1
         if self._left is None:
-            most = MOST_STEPS if self._only is None else _STEPS_FOR_ONE
+            most = MOST_STEPS if self._only is None else MOST_STEPS // 2
             self._left = most + STEPS_EACH * len(workspace.manifests.documents)
         with work.within(_UNLIMITED) as meter:
             state = self._linted(workspace)
@@ -340,7 +330,7 @@ class _FixSearch:
         workspace, made, fixes = before.workspace, [], {}
         for proposal in batch:
             try:
-                if self._read > MOST_CHARACTERS:
+                if self._read > LARGEST:
                     raise ChangeError("one run changes no more text: run --fix again to continue")
                 after_this = proposal.made(workspace)
                 self._read += proposal.size(after_this)

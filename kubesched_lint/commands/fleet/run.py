@@ -14,13 +14,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.limits import LARGEST
 from kubesched_lint.cluster.read import cluster_from, stated
-from kubesched_lint.cluster.unpack import LARGEST
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import entries_of, files_of, open_cluster, report_on, scope_of
 from kubesched_lint.commands.lint.workers import Lost
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
+from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.releases import judged_by, minor_of
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _IN_FLIGHT = 64
 """Maximum number of submitted tasks, which limits the snapshots in memory."""
-_LARGEST_RESULT = 256 * 1024 * 1024
-"""Maximum size in bytes of a remote worker's result for one task."""
 _LOOK_AFTER = 0.5
 """Seconds without a result after which we check whether the workers are alive."""
 
@@ -209,8 +208,8 @@ def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
     """Return the outcomes in a remote worker's result. Raises FleetError if it is anything else."""
     if not isinstance(data, bytes):
         raise FleetError(f"its result is not a report but a {type(data).__name__}")
-    if len(data) > _LARGEST_RESULT:
-        raise FleetError(f"its result is larger than {_LARGEST_RESULT // 1024**2} MiB")
+    if len(data) > LARGEST_WHOLE:
+        raise FleetError(f"its result is larger than {LARGEST_WHOLE // 1024**2} MiB")
     try:
         outcomes = msgspec.msgpack.decode(data, type=tuple[FleetOutcome, ...])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -25,6 +25,7 @@ from kubesched_lint.cluster.scheduler_config.file import content_of
 from kubesched_lint.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
+from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import InputFile, amount_to
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 WORTHWHILE = 256 * 1024
 """Bytes of manifests above which a look-up is quicker than linting."""
-LARGEST = 64 * 1024 * 1024
-"""Maximum size of all entries together in bytes; the least recently used ones are removed first."""
 _REPORT = ".report"
 _RENDERING = ".rendering"
 _CHECKSUM = 32
@@ -58,7 +57,7 @@ class CacheFolder(Struct, frozen=True):
     """The entries in one folder, which only the user may enter; otherwise it is not used."""
 
     folder: str
-    largest: int = LARGEST
+    largest: int = LARGEST_OUTPUT
 
     def find(self, key: str, now: Callable[[], datetime]) -> Report | None:
         """Return the report of ``key``, with the cluster's age at ``now()``; None without a valid entry."""

@@ -15,6 +15,7 @@ from kubesched_lint.analysis.coming import queued_pods
 from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
+from kubesched_lint.commands.limits import MOST_DRAWN, MOST_WORK, MOST_WORKLOADS
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.findings import Finding, Location, ObjectRef
 from kubesched_lint.manifests.document import location_of
@@ -25,14 +26,6 @@ from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member, World
-
-MOST_WORK = 1_000_000
-"""Limit of pods times nodes; a larger diagram has no pods."""
-MOST_DRAWN = 48
-"""Nodes that are drawn one by one; more are grouped, even if their pods differ."""
-MOST_GROUPS = 240
-MOST_TERMS = 2_000
-"""Findings whose term is looked up, because each look-up reads the file."""
 
 USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 """Whether a workload can use a node: yes; it is cordoned or too small; a taint excludes it; its labels do not match."""
@@ -126,7 +119,7 @@ def diagram(
         )
         members.setdefault(alike, []).append(i)
     folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
-    drawn, left = folded[:MOST_GROUPS], folded[MOST_GROUPS:]
+    drawn, left = folded[: 5 * MOST_DRAWN], folded[5 * MOST_DRAWN :]
     drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(grouping, ""), its[0]))
     if left:
         notes = (*notes, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
@@ -157,7 +150,7 @@ def _focuses(
             yield None
             continue
         workload = workloads[number]
-        if count < MOST_TERMS and number not in known:
+        if count < MOST_WORKLOADS and number not in known:
             known[number] = list(_terms(workload))
         yield Highlight(number, _key(finding, known.get(number, ())))
 

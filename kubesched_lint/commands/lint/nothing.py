@@ -8,8 +8,7 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, describes_cluster
 from kubesched_lint.manifests.loader import InputFile, find_files
-
-_MOST_NAMED = 3
+from kubesched_lint.text import SHOWN
 
 
 def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:
@@ -28,7 +27,7 @@ def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[st
     if any(unread.kind for unread in manifests.unread):
         return InputError(where, "only a kustomization that is not rendered: nothing was checked")
     if options.exclude.patterns and _are_excluded(paths, options):
-        patterns = ", ".join(options.exclude.patterns[:_MOST_NAMED])
+        patterns = ", ".join(options.exclude.patterns[:SHOWN])
         return InputError(where, f"nothing was checked: all files are excluded (exclude: {patterns})")
     return InputError(where, "no Kubernetes object found: nothing was checked" if paths else "nothing to check")
 

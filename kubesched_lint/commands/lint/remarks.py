@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.world.user_settings import Premises
 
-_MOST_NAMED = 3
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""
 
@@ -109,7 +108,7 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
         )
     rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
     if rendered:
-        yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
+        yield f"rendered with {first_few(rendered)}; lines that are in no file are marked (rendered)"
     yield from _rendered_elsewhere(manifests)
     for (kind, version, why), count in wrapping.items():
         what = f"{count} {kind}: has a pod template that is not checked"
@@ -137,8 +136,8 @@ def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:
             places.setdefault((unread.kind, command), []).append(f"{unread.path}:{unread.line}")
     for (kind, command), found in places.items():
         yield (
-            f"{many(len(found), kind)} ({first_few(found, 1)}): not rendered, so what the cluster gets from there is "
-            f"not checked; to lint it: {command} | kubesched-lint lint -"
+            f"{many(len(found), kind)} ({first_few(found, most=1)}): not rendered, so what the cluster gets from there "
+            f"is not checked; to lint it: {command} | kubesched-lint lint -"
         )
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kubesched_lint.analysis.worlds import grown_world, without_transient
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.limits import FEW_ROWS, MOST_CELLS, MOST_ROWS, MOST_WORKLOADS
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import Finding, ObjectRef
@@ -16,14 +17,6 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
-
-MOST_ROWS = 100
-FEW_ROWS = 20
-"""For more workloads fewer random traces are run: more cells stay unknown, and nothing else changes."""
-MOST_CELLS_OF_NODES = 50_000
-"""Limit of rows times nodes, which takes some seconds."""
-MOST_WORKLOADS = 1_500
-"""Larger sets have no matrix: the search for workloads that affect each other takes quadratic time."""
 
 
 class ReportExtras(Struct, frozen=True):
@@ -46,7 +39,7 @@ def effort_for(rows: int) -> Effort:
     return Effort() if rows <= FEW_ROWS else Effort(runs=1, nodes=1)
 
 
-def most_rows(nodes: int, cells: int = MOST_CELLS_OF_NODES) -> int:
+def most_rows(nodes: int, cells: int = MOST_CELLS) -> int:
     """Return the most rows of a matrix on a cluster with so many nodes; ``cells`` limits rows times nodes."""
     return max(10, min(MOST_ROWS, cells // max(nodes, 1)))
 

@@ -11,13 +11,12 @@ from multiprocessing import active_children, connection, parent_process
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.text import first_few
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
 T = TypeVar("T")
-_LONGEST_REASON = 300
-_MOST_NAMED = 8
 
 
 class Workers(ProcessPoolExecutor):
@@ -82,7 +81,7 @@ class Lost:
 
     def told(self) -> None:
         for reason, names in self._names.items():
-            what = first_few(sorted(names), _MOST_NAMED)
+            what = first_few(sorted(names))
             self._tell(f"{what}: linted in this process, because {reason}")
 
 
@@ -90,7 +89,7 @@ def _in_words(error: BaseException) -> str:
     if isinstance(error, BrokenExecutor):  # its own text says nothing else
         return "a worker died; if memory is short, use fewer processes"
     why = " ".join(str(error).split())
-    why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
+    why = why if len(why) <= LONGEST_REASON else f"{why[:LONGEST_REASON]} …"
     return f"a worker failed with {type(error).__name__}: {why}"
 
 

@@ -21,6 +21,7 @@ from kubesched_lint.commands.plan.room import Placement, placement, resources_of
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import ObjectRef, Report
+from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, finding_changes
 from kubesched_lint.rulebook.library import Rulebook
@@ -29,10 +30,6 @@ from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 T = TypeVar("T")
-
-MOST_STEPS, STEPS_EACH = 10_000_000, 1_000
-"""Limit of the work for both sides (see ``work``), and more for each document."""
-_FEW = 5
 
 
 class Side(Struct, frozen=True):
@@ -151,4 +148,4 @@ def _uncompared(reports: Sequence[Report | None]) -> Iterator[str]:
         return
     rules = sorted({rule for report in reports if report is not None for rule in _cut(report)})
     if rules:
-        yield f"findings of {first_few(rules, _FEW)} are compared only in part: {work.WHY}"
+        yield f"findings of {first_few(rules)} are compared only in part: {work.WHY}"

@@ -13,6 +13,7 @@ from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import live_replicas
+from kubesched_lint.commands.limits import MOST_CELLS
 from kubesched_lint.commands.lint.report_extras import most_rows
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.changes import (
@@ -49,8 +50,6 @@ from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 RUNNING = "what runs in the cluster"
-_MOST_CELLS_OF_NODES = 100_000
-"""Limit of affected workloads times nodes: 100 on 1,000 nodes take 8 s of CPU."""
 
 
 class CellChange(Struct, frozen=True):
@@ -252,7 +251,7 @@ def _rows(
     touched: Collection[ObjectRef], changed: Collection[ObjectRef], nodes: int
 ) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
     """Return the workloads to simulate, and a note on those that are too many: changed ones come first."""
-    most = most_rows(nodes, _MOST_CELLS_OF_NODES)
+    most = most_rows(nodes, MOST_CELLS)
     if len(touched) <= most:
         return frozenset(touched), ()
     first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]

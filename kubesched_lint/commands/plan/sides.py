@@ -31,7 +31,6 @@ from kubesched_lint.project.commits import (
 from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
-_MOST_NAMED = 4
 _SHORT = 12
 """Digits of a commit in words."""
 
@@ -84,7 +83,7 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
     given = tuple(paths)
     if os.path.lexists(base):
         roots = (base, given[0]) if len(given) == 1 else (os.curdir, os.curdir)
-        yield Side(base, (base,), root=roots[0]), Side(first_few(given, _MOST_NAMED), given, root=roots[1])
+        yield Side(base, (base,), root=roots[0]), Side(first_few(given), given, root=roots[1])
         return
     first, dots, last = _parted(base)
     with ExitStack() as stack:
@@ -98,7 +97,7 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):
-            raise SideError(f"neither {before.name} nor {after.name} has {first_few(given, _MOST_NAMED)}")
+            raise SideError(f"neither {before.name} nor {after.name} has {first_few(given)}")
         yield before, after
 
 

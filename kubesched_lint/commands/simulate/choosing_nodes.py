@@ -16,7 +16,6 @@ from kubesched_lint.text import did_you_mean, first_few
 FORMS = "node/NAME, KEY=VALUE or KEY=VALUE,KEY=VALUE"
 _SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}
 """Short names of topology keys, used if no node has a label of that name."""
-_FEW = 4
 _SLACK = 100
 """Nodes of one machine type differ in memory by less than one part in so many."""
 
@@ -42,7 +41,7 @@ def chosen(text: str, index: NodeIndex) -> Names:
 
 
 def _instead(wrong: str, known: Sequence[str]) -> str:
-    return did_you_mean(wrong, known) or f"; there is {first_few(known, _FEW)}"
+    return did_you_mean(wrong, known) or f"; there is {first_few(known)}"
 
 
 def label_key(key: str, index: NodeIndex) -> str:
@@ -64,7 +63,7 @@ def copies(text: str, count: int, index: NodeIndex, objects: Inventory) -> tuple
         if not any(_is_alike(node, other, index) for other in kinds):
             kinds.append(node)
     if len(kinds) > 1:
-        each = first_few([f"node/{node.name}" for node in kinds], _FEW)
+        each = first_few([f"node/{node.name}" for node in kinds])
         raise ValueError(f"the nodes of {text} are of {len(kinds)} kinds; name a node to copy: {each}")
     model = min(nodes, key=lambda node: (node.allocatable or {}).get("memory", 0))
     return tuple(_copy(model, number, index, objects) for number in range(1, count + 1))

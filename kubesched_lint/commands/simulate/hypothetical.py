@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kubesched_lint.commands.limits import MOST_ADDED
 from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copies, label_key
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange, together
 from kubesched_lint.lifecycle.setting import Setting
@@ -15,7 +16,6 @@ Asked = tuple[str, str]
 AT_ONCE = "all at once"
 """The event of all hypotheses together."""
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_MOST_ADDED = 100
 
 
 def hypotheses(asked: Sequence[Asked], setting: Setting) -> tuple[Hypothesis, ...]:
@@ -82,8 +82,8 @@ def _unlabel(event: str, text: str, setting: Setting) -> Hypothesis:
 
 def _add(event: str, text: str, setting: Setting) -> Hypothesis:
     like, _, size = text.rpartition("=")
-    if not like or not size.isascii() or not size.isdigit() or not 1 <= int(size) <= _MOST_ADDED:
-        raise ValueError(f"{text!r} is no number of nodes: write NODES=N, with N from 1 to {_MOST_ADDED}")
+    if not like or not size.isascii() or not size.isdigit() or not 1 <= int(size) <= MOST_ADDED:
+        raise ValueError(f"{text!r} is no number of nodes: write NODES=N, with N from 1 to {MOST_ADDED}")
     return Hypothesis(event, NodeChange(added=copies(like, int(size), setting.index, setting.objects)))
 
 

@@ -19,6 +19,7 @@ from kubesched_lint.analysis.worlds import (
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
@@ -38,6 +39,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, refused
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -52,17 +54,11 @@ from kubesched_lint.verdicts.what_if_cells import MEANWHILE
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 
-MOST_STEPS = 7_000_000
-"""Steps for the cells of an ordinary set (see ``work``): more would take more than ten seconds of CPU."""
-MOST_STEPS_OF_LARGE, STEPS_EACH_OF_LARGE = 2_500_000, 15_000
-"""Steps for the cells of any other set, and further steps per workload of a large one."""
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 """The most that an ordinary set has; parts are those of the average pod."""
 LARGE_WORKLOADS, LARGE_NODES, LARGE_POOLS = 800, 2_000, 50
 """The most that a large set of such pods has."""
 
-_FEW = 5
-"""Number of objects of a kind that a note names."""
 _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
@@ -168,7 +164,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """
     number = len(manifests.workloads)
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
-    steps = MOST_STEPS_OF_LARGE
+    steps = MOST_STEPS // 3
     if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
         steps = MOST_STEPS
     elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
@@ -308,7 +304,7 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
 
 
 def _first(names: Sequence[str]) -> str:
-    return first_few(names, _FEW)
+    return first_few(names)
 
 
 def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Picture | None]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from kubesched_lint.commands.limits import MOST_SCALED
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import SCALED
 
-_MOST = 1_000_000
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 
 
@@ -31,8 +31,10 @@ def scale_events(scaled: Mapping[int, tuple[int, ...]]) -> tuple[str, ...]:
 
 def _parsed(option: str) -> tuple[str, int]:
     name, _, size = option.rpartition("=")
-    if not name or not re.fullmatch("[0-9]{1,7}", size) or int(size) > _MOST:
-        raise ValueError(f"{option!r} is not a number of replicas for a workload: {_HINT}, with N from 0 to {_MOST:,}")
+    if not name or not re.fullmatch("[0-9]{1,7}", size) or int(size) > MOST_SCALED:
+        raise ValueError(
+            f"{option!r} is not a number of replicas for a workload: {_HINT}, with N from 0 to {MOST_SCALED:,}"
+        )
     return name, int(size)
 
 

@@ -18,7 +18,7 @@ from kubesched_lint.scheduler.preemption import preempt
 
 _STARTS, _LOOKS = 8, 700
 """Starts, each with fewer pods than the one before, and looks at the message from each."""
-_MOST_AT_ONCE = 6
+_AT_ONCE = 6
 _FAR = 1_000
 
 
@@ -48,7 +48,7 @@ class _Search:
         for _ in range(_LOOKS if self._all else 0):
             if not distance:
                 break
-            count = 1 if random.random() < 0.7 else random.randint(2, _MOST_AT_ONCE)
+            count = 1 if random.random() < 0.7 else random.randint(2, _AT_ONCE)
             chosen = list({random.randrange(len(self._all)) for _ in range(count)})
             self._toggle(chosen)
             if (now := self._distance()) <= distance:

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from kubesched_lint.files import opened
+from kubesched_lint.text import SHOWN
 
 DECISIONS = "decisions"
 PREEMPTION = "preemption"
@@ -16,9 +17,6 @@ LIFECYCLES = "lifecycles"
 ADMISSION = "admission"
 DEPLOYMENTS = "deployments"
 GANGS = "gangs"
-
-_FEW = 8
-"""Maximum number of fields that the message about an unknown record names."""
 
 
 class CaseError(ValueError):
@@ -76,5 +74,5 @@ def kind_of(case: Mapping[str, Any], place: str = "") -> str:
         return DEPLOYMENTS
     if "manifest" in case or "object" in case:
         return ADMISSION
-    fields = ", ".join(sorted(case)[:_FEW]) or "none"
+    fields = ", ".join(sorted(case)[:SHOWN]) or "none"
     raise CaseError(f"{place}: unknown kind of record (fields: {fields}); docs/verify.md lists the known ones")

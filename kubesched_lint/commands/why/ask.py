@@ -9,9 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
+from kubesched_lint.analysis.beside import Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
+from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.pool_notes import verdict_note
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
@@ -22,6 +23,7 @@ from kubesched_lint.commands.why.groups import foreign_notes, group_answer, grou
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.variants import as_applied
 from kubesched_lint.model.feature_gates import GROUPS
@@ -42,10 +44,6 @@ from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
-
-
-MOST_STEPS = 8_000_000
-"""Limit of the work of one answer; see ``work``."""
 
 
 class Question(Struct, frozen=True):
@@ -180,7 +178,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
     found = place_rest(it.workload.ref, it.world.without_pools, state, turn, question.seed)
     if found is None:
         turn()
-        yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS:,}"
+        yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
         return
     were = plural(found.placed, "was", "were")
     waiting = f", and {_pods(found.waiting)} found no node" if found.waiting else ""
@@ -195,7 +193,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
 
 
 def _first(workloads: Sequence[Workload]) -> str:
-    return first_few([str(workload) for workload in workloads], 1)
+    return first_few([str(workload) for workload in workloads], most=1)
 
 
 class _Earlier:

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
+    FEWER,
     IMPOSSIBLE,
     MAY_MISS,
-    TOO_FEW,
     UNKNOWN,
     Answer,
     Places,
@@ -25,13 +25,13 @@ from kubesched_lint.world.gangs import gates_premise, preemption_premise
 from kubesched_lint.world.world import World
 
 _OUTCOMES = {
-    TOO_FEW: "No pod of the group starts",
+    FEWER: "No pod of the group starts",
     IMPOSSIBLE: "No pod of the group starts",
     MAY_MISS: "The group may not start",
     CERTAIN: "The group starts",
 }
 _FOREIGN = {
-    TOO_FEW: "fewer are created",
+    FEWER: "fewer are created",
     MAY_MISS: "they fit, but the scheduler may miss the placement",
     CERTAIN: "they fit in every order",
 }
@@ -52,7 +52,7 @@ class GroupAnswer(Struct, frozen=True):
 
     @property
     def never_starts(self) -> bool:
-        return self.verdict in (TOO_FEW, IMPOSSIBLE)
+        return self.verdict in (FEWER, IMPOSSIBLE)
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ _SHORT = {
     "rs": "replicaset",
     "sts": "statefulset",
 }
-_SHOWN = 8
 
 
 class NamingError(ValueError):
@@ -97,4 +96,4 @@ def _kind(word: str) -> str:
 
 def _listed(subjects: Sequence[NamedObject], glue: str) -> str:
     names = dict.fromkeys(s.full_name for s in subjects)
-    return first_few(list(names), _SHOWN, glue)
+    return first_few(list(names), glue)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kubesched_lint.custom.card import CustomKind, Part
 from kubesched_lint.findings import Path
+from kubesched_lint.limits import LONGEST_VALUE
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move
@@ -15,9 +16,6 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.printing import json_text
 from kubesched_lint.text import first_few, many
-
-_LONGEST = 60
-"""Most characters of a value."""
 
 
 def as_markdown(kind: CustomKind) -> str:
@@ -103,7 +101,7 @@ def _gives(move: Move, at: Path) -> bool:
 
 def _value(value: Any) -> str:
     text = json_text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def _facts(custom: Custom) -> Iterator[str]:
@@ -112,7 +110,7 @@ def _facts(custom: Custom) -> Iterator[str]:
     if custom.selector is not None:
         by = f" of a {custom.owner}" + (f" {custom.owner_name}" if custom.owner_name else "") if custom.owner else ""
         yield f"its running pods: those{by} with {_selected(custom.selector)}"
-    yield from (f"claims of {template}: {first_few(names, 3)}" for template, names in custom.claims.items() if names)
+    yield from (f"claims of {template}: {first_few(names)}" for template, names in custom.claims.items() if names)
     yield from (f"unknown: {', '.join(events)}: {why}" for why, events in _by_reason(custom.unknown).items())
 
 

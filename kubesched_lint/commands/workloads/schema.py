@@ -20,7 +20,6 @@ _FIELDS = (*_AROUND, "priorityClassName", "resources")
 """Fields by which operators place pods that they make of fields instead of a template."""
 _FIELD = re.compile(r"[\w-]+")
 _DEEPEST = 12
-_MOST_TEMPLATES = 20
 
 
 class Template(Struct, frozen=True):
@@ -102,7 +101,7 @@ def _makers(schema: Mapping[str, Any], replicas: Path) -> tuple[Template, ...]:
     if replicas and len(found) == 1 and not found[0].list_at:
         default = _map(_at(schema, replicas)).get("default", 1)
         found = (replace(found[0], replicas=replicas, default=default if isinstance(default, int) else 1),)
-    return found[:_MOST_TEMPLATES]
+    return found
 
 
 def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[Template]:

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from kubesched_lint.findings import Path, one_line
 from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.limits import MOST_SHARED
 from kubesched_lint.model.quantity import QuantityError, resource_value
 
 Value = dict[str, Any]
 T = TypeVar("T")
 
-_MOST_SHARED = 1 << 14
 _PATHS: dict[Path, Path] = {}
 _AMOUNTS: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
 _NO_LABELS: dict[str, str] = {}
@@ -20,14 +20,14 @@ _NO_LABELS: dict[str, str] = {}
 
 def path_to(*steps: str | int) -> Path:
     """Return the path with these steps; equal paths are one tuple, because thousands of objects hold them."""
-    if len(_PATHS) >= _MOST_SHARED:
+    if len(_PATHS) >= MOST_SHARED:
         _PATHS.clear()
     return _PATHS.setdefault(steps, steps)
 
 
 def shared(amounts: dict[str, int]) -> dict[str, int]:
     """Return an equal map that other objects may hold as well: nobody may change it."""
-    if len(_AMOUNTS) >= _MOST_SHARED:
+    if len(_AMOUNTS) >= MOST_SHARED:
         _AMOUNTS.clear()
     return _AMOUNTS.setdefault(tuple(amounts.items()), amounts)
 
@@ -97,13 +97,13 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
     return found
 
 
-_MOST = (1 << 31) - 1
+_INT32 = (1 << 31) - 1
 
 
 def count(value: Value, key: str, path: Path) -> int | None:
     """Return a number of things; the nearest that there can be for one that every API server refuses."""
     found = integer(value, key, path)
-    return None if found is None else min(max(found, 0), _MOST)
+    return None if found is None else min(max(found, 0), _INT32)
 
 
 def integer(value: Value, key: str, path: Path) -> int | None:

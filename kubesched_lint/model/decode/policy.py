@@ -107,7 +107,7 @@ def _metrics(value: Value, spec: Value) -> Iterator[ResourceMetric]:
             yield ResourceMetric(text(said, "name", at), text(said, "container", at), is_relative, (*at, "name"))
 
 
-_KEDA_MOST = 100
+_KEDA_DEFAULT = 100
 _PAUSED_AT = "autoscaling.keda.sh/paused-replicas"
 
 
@@ -118,7 +118,7 @@ def decode_scaled_object(value: Value, namespace: str, source: Source | None) ->
     namespace = _namespace(value, namespace)
     least, most = integer(spec, "minReplicaCount", _SPEC) or 1, integer(spec, "maxReplicaCount", _SPEC)
     path: Path = _SPEC if most is None else (*_SPEC, "maxReplicaCount")
-    most = _KEDA_MOST if most is None else most
+    most = _KEDA_DEFAULT if most is None else most
     annotations = labels(mapping(value, "metadata", ()), "annotations", ("metadata",))
     if (paused := annotations.get(_PAUSED_AT, "")).isdecimal():
         least = most = max(int(paused), 1)

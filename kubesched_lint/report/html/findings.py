@@ -13,14 +13,9 @@ from kubesched_lint.report.causes import FindingGroup, causes, difference, disti
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
+from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
 from kubesched_lint.report.words import PREVIEW, esc, subject
 from kubesched_lint.text import many
-
-MOST_FULL = 1_000
-"""Causes shown in full; of others there is one line each."""
-MOST_LINES = 5_000
-_MOST_OTHERS = 50
-_MOST_EVENTS = 40
 
 
 class NumberedCauses(Struct, frozen=True):
@@ -39,7 +34,7 @@ def numbered(report: Report) -> NumberedCauses:
 def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
     """Yield a section per file, in the order of paths."""
     files: dict[str, list[FindingGroup]] = {}
-    for cause in this.causes[: MOST_FULL + MOST_LINES]:
+    for cause in this.causes[: MOST_FULL + MOST_SHORT]:
         files.setdefault(cause.first.location.path, []).append(cause)
     for path, its in files.items():
         count = sum(cause.count for cause in its)
@@ -56,7 +51,7 @@ def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
             # Browsers number the items of a real list, which takes seconds when a script hides many at once.
             yield f'<div class="brief" role="list">{"".join(_brief(cause) for cause in brief)}</div>'
         yield "</section>\n"
-    missing = this.causes[MOST_FULL + MOST_LINES :]
+    missing = this.causes[MOST_FULL + MOST_SHORT :]
     if missing:
         left = sum(cause.count for cause in missing)
         yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
@@ -103,9 +98,9 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
     if finding.targets:
         yield f"<dt>targets</dt><dd>{esc(', '.join(finding.targets))}</dd>"
     if evidence.text or evidence.trace:
-        events = "".join(f"<li>{esc(event)}</li>" for event in evidence.trace[:_MOST_EVENTS])
-        if len(evidence.trace) > _MOST_EVENTS:
-            events += f"<li>… and {len(evidence.trace) - _MOST_EVENTS} more</li>"
+        events = "".join(f"<li>{esc(event)}</li>" for event in evidence.trace[:MOST_ROWS])
+        if len(evidence.trace) > MOST_ROWS:
+            events += f"<li>… and {len(evidence.trace) - MOST_ROWS} more</li>"
         order = f"<ol>{events}</ol>" if events else ""
         yield f"<dt>{esc(evidence.kind)}</dt><dd>{esc(evidence.text or 'this happened in order:')}{order}</dd>"
     if evidence.assumes:
@@ -123,12 +118,12 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
 def _others(cause: FindingGroup) -> Iterator[str]:
     count = len(cause.others)
     yield f'<details class="others"><summary>and {count:,} more of the same cause</summary><ul>'
-    for finding in cause.others[:_MOST_OTHERS]:
+    for finding in cause.others[:MOST_ROWS]:
         where = esc(_place(distinct_place(finding, cause.first)))
         otherwise = difference(finding, cause.first)
         yield f"<li><code>{where}</code> {esc(subject(finding))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
-    if count > _MOST_OTHERS:
-        yield f"<li>… and {count - _MOST_OTHERS:,} more places</li>"
+    if count > MOST_ROWS:
+        yield f"<li>… and {count - MOST_ROWS:,} more places</li>"
     yield "</ul></details>\n"
 
 
@@ -185,7 +180,6 @@ def suppressed(report: Report) -> Iterator[str]:
 
 # --- the changes of a fix, as removed and added lines -----------------------------------------------------------------
 
-_MOST_LINES = 40
 _WIDEST = 400
 
 
@@ -205,7 +199,7 @@ def _rows(edits: Sequence[Edit], lines: Sequence[str]) -> Iterator[str]:
     first = min(edit.span.line for edit in edits) - 1
     last = max(edit.span.end_line for edit in edits)
     before = list(lines[max(first, 0) : last])
-    if first < 0 or not before or len(before) > _MOST_LINES or max(map(len, before)) > _WIDEST:
+    if first < 0 or not before or len(before) > MOST_ROWS or max(map(len, before)) > _WIDEST:
         return
     after = _edited(before, first, edits)
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

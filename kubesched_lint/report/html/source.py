@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from kubesched_lint.findings import Span
 from kubesched_lint.report.frame import last_line
+from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.words import esc
 
 _AROUND = 2
 _TALLEST = 9
 """Maximum number of lines shown of one mark; of a longer one the middle is left out."""
-_MOST_LINES = 40
 _WIDEST = 200
 """Columns; of a longer line only the part around its mark is shown."""
 
@@ -42,7 +42,7 @@ def excerpt(marks: Sequence[LineMark], lines: Sequence[str]) -> Iterator[str]:
     if not wanted:
         return
     previous = wanted[0] - 1
-    for number in wanted[:_MOST_LINES]:
+    for number in wanted[:MOST_ROWS]:
         if number == previous + 2:
             yield _row(number - 1, lines[number - 2], [], lines)
         elif number > previous + 1:

@@ -17,8 +17,9 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
-from kubesched_lint.text import and_more, many, plural
+from kubesched_lint.text import SHOWN, and_more, many, plural
 
 _WIDTH = 460
 _GAP = 10
@@ -27,9 +28,6 @@ _HEAD = 26
 _PAD = 8
 _DOT = 10
 _HUES = 8
-_MOST_LEGEND = 16
-_MOST_WAITING = 4
-_MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
@@ -69,10 +67,10 @@ def picture(diagram: ClusterDiagram) -> Iterator[str]:
     if any(group.count == 1 for group in diagram.groups):
         yield from _legend(diagram)
     waits = list(_waiting(diagram))
-    yield "".join(waits[:_MOST_WAITING])
-    if waits[_MOST_WAITING:]:
-        more = f"{len(waits) - _MOST_WAITING:,} more workloads with Pending pods"
-        yield f"<details><summary>{more}</summary>{''.join(waits[_MOST_WAITING:_MOST_PENDING])}</details>\n"
+    yield "".join(waits[:SHOWN])
+    if waits[SHOWN:]:
+        more = f"{len(waits) - SHOWN:,} more workloads with Pending pods"
+        yield f"<details><summary>{more}</summary>{''.join(waits[SHOWN:MOST_FULL])}</details>\n"
     yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in diagram.notes)
 
 
@@ -170,9 +168,9 @@ def _legend(diagram: ClusterDiagram) -> Iterator[str]:
         return
     items = "".join(
         f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(diagram.workloads[number].title)}</li>'
-        for number in there[:_MOST_LEGEND]
+        for number in there[:MOST_LINES]
     )
-    more = f"<li>and {len(there) - _MOST_LEGEND:,} more workloads</li>" if there[_MOST_LEGEND:] else ""
+    more = f"<li>and {len(there) - MOST_LINES:,} more workloads</li>" if there[MOST_LINES:] else ""
     yield f'<ul class="legend">{items}{more}</ul>\n'
 
 

@@ -13,13 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, values_of
+from kubesched_lint.rulebook.limits import MOST_TURNS
 from kubesched_lint.work import spend
 
-MOST_TURNS = 10_000
-"""cel-cpp's limit for all loops of an evaluation together."""
-MOST_BYTES = 1 << 28
-"""Most bytes that one evaluation may touch, and so also hold in memory."""
 _PER_STEP = 1_000
 """Touched bytes per unit of ``work``."""
 _FREE = 64
@@ -78,10 +76,10 @@ class Cost(Struct, frozen=True):
         return int(self.touched.at(shown, turns))
 
     def pay(self, values: Mapping[str, Any]) -> int:
-        """Spend the cost on these values. Return the bytes above ``MOST_BYTES``, else 0."""
+        """Spend the cost on these values. Return the bytes above ``LARGEST_WHOLE``, else 0."""
         needed = self.bytes_of(values)
-        spend(min(needed, MOST_BYTES) // _PER_STEP)
-        return max(0, needed - MOST_BYTES)
+        spend(min(needed, LARGEST_WHOLE) // _PER_STEP)
+        return max(0, needed - LARGEST_WHOLE)
 
 
 def cost_of(serialized: bytes) -> Cost:

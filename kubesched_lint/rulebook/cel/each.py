@@ -97,7 +97,7 @@ def _of(view: View) -> Workload:
     return view.workload
 
 
-_EACH = (
+_VIEWS = (
     Each("workload", "Workload", "workload", "every workload", _workload),
     Each("pod", "Pod", "pod", "the pod template of every workload", _pod),
     Each("affinity_term", "AffinityTerm", "term", "every term of pod affinity", _affinity),
@@ -127,7 +127,7 @@ _EACH = (
     ),
     Each("node", "Node", "node", "every node of the cluster", _nodes, True, "nodes"),
 )
-EACH: Mapping[str, Each] = {each.name: each for each in _EACH}
+EACH: Mapping[str, Each] = {each.name: each for each in _VIEWS}
 
 
 def variables(each: Each) -> Mapping[str, str]:

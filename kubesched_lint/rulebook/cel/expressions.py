@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""
-_LONGEST_TEXT = 120
+_A_LINE = 120
 _PUT = "put it"
 """Key of the fix's value among a hazard's values; no placeholder can have this name."""
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
@@ -219,7 +219,7 @@ def _look(each: Each, expressions: Sequence[CelExpression]) -> _Look:
 
 def _evidence(texts: Texts) -> Evidence:
     line = " ".join(texts.require.split())
-    text = f"requires {line}" if len(line) <= _LONGEST_TEXT else ""
+    text = f"requires {line}" if len(line) <= _A_LINE else ""
     return policy(text) if texts.is_policy else pattern(text)
 
 

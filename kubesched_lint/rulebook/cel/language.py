@@ -14,10 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
-from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_of
+from kubesched_lint.limits import LARGEST_WHOLE
+from kubesched_lint.rulebook.cel.cost import Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
 from kubesched_lint.rulebook.cel.syntax import selects
+from kubesched_lint.rulebook.limits import MOST_TURNS
 from kubesched_lint.text import did_you_mean
 
 PARAM_TYPES: Mapping[str, str] = {
@@ -74,7 +76,7 @@ class CelExpression(Struct, frozen=True):
     def pay(self, values: Mapping[str, Any]) -> None:
         """Raise EvaluationError if it might cost too much on these values; call it unless the cost is free."""
         if self.cost.pay(values):
-            raise self._failed(f"it may build more than {MOST_BYTES // 1024**2} MiB of text from what it looks at")
+            raise self._failed(f"it may build more than {LARGEST_WHOLE // 1024**2} MiB of text from what it looks at")
 
     def _failed(self, words: str) -> EvaluationError:
         return EvaluationError(f"{self.name}: {words}" if self.name else words, self.line)

@@ -18,7 +18,7 @@ Show = Callable[[Any, "View"], dict[str, Any]]
 STRING, INT, BOOL = "string", "int", "bool"
 STRINGS, LABELS, AMOUNTS = "list(string)", "map(string, string)", "map(string, int)"
 PLAIN = (STRING, INT, BOOL, STRINGS, LABELS, AMOUNTS)
-LARGEST = (1 << 63) - 1
+INT64 = (1 << 63) - 1
 """CEL's int has 64 bits; no real request is larger."""
 
 
@@ -107,7 +107,7 @@ def _step(field: Field, uses: Uses, structs: Mapping[str, CelType]) -> Callable[
     if field.type == LABELS:
         return lambda thing, view: dict(get(thing, view))
     if field.type == AMOUNTS:
-        return lambda thing, view: {key: min(amount, LARGEST) for key, amount in get(thing, view).items()}
+        return lambda thing, view: {key: min(amount, INT64) for key, amount in get(thing, view).items()}
     return get
 
 

@@ -20,8 +20,6 @@ from kubesched_lint.scheduler.devices.taken import Taken
 Look = Hashable
 """What claims see of a node and its free devices."""
 Classes = Callable[[str], DeviceClass | None]
-_STEPS = 8
-"""Cost of a look at a node on which something is taken, in steps of ``work``."""
 
 
 def shape_of(claims: Sequence[DeviceClaim], classes: Classes) -> Hashable:
@@ -78,7 +76,7 @@ class Looks:
             if quiet:
                 yield quiet, (number, ())
         found: dict[Look, list[int]] = {}
-        work.spend(_STEPS * (busy & among).bit_count())
+        work.spend(work.LOOK * (busy & among).bit_count())
         for position in positions(busy & among):
             found.setdefault(self.look(position, taken), []).append(position)
         for look, group in found.items():

@@ -15,7 +15,7 @@ from kubesched_lint import work
 from kubesched_lint.model.devices import (
     ALL,
     EXACT_COUNT,
-    MOST_RESULTS,
+    RESULTS_OF_A_CLAIM,
     AllocatedDevice,
     Amounts,
     Device,
@@ -39,11 +39,8 @@ from kubesched_lint.scheduler.devices.failures import (
 from kubesched_lint.scheduler.devices.pools import Offers, Pool, devices_of
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
+from kubesched_lint.scheduler.limits import MOST_DEPTH, MOST_TRIES
 
-MOST_TRIES = 200_000
-"""Tries on one node; after 10 seconds (filterTimeout) upstream ends the attempt on all nodes with an error."""
-MOST_DEPTH = 600
-"""Calls inside calls: two for each device, and two for each request."""
 _PREVENTING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
 
@@ -127,16 +124,17 @@ class Search:
 
     def _depth(self) -> int:
         most = (max(ask.number for ask in asks) for each in self._asks for asks in each)
-        return sum(2 * min(number, MOST_RESULTS) + 2 for number in most) + len(self._claims)
+        return sum(2 * min(number, RESULTS_OF_A_CLAIM) + 2 for number in most) + len(self._claims)
 
     # --- what is asked for -------------------------------------------------------------------------------------------
 
     def _asks_of(self, claim: DeviceClaim) -> list[Sequence[_Ask]]:
         asks = [self._alternatives(claim, request) for request in claim.requests]
         least = sum(min(ask.number for ask in each) for each in asks)
-        if least > MOST_RESULTS:
+        if least > RESULTS_OF_A_CLAIM:
             raise AllocationError(
-                f"claim {_shown(claim)}: number of requested devices {least} exceeds the claim limit of {MOST_RESULTS}"
+                f"claim {_shown(claim)}: number of requested devices {least} "
+                f"exceeds the claim limit of {RESULTS_OF_A_CLAIM}"
             )
         return asks
 
@@ -241,7 +239,7 @@ class Search:
             return False
         if n >= ask.number:
             return self._request(c, r + 1)
-        if len(self.result[c]) + ask.number - n > MOST_RESULTS:
+        if len(self.result[c]) + ask.number - n > RESULTS_OF_A_CLAIM:
             raise _TooManyError
         if is_all:
             give_back = self._take(c, ask, ask.all_devices[n], must=True)

@@ -22,7 +22,7 @@ from kubesched_lint.scheduler.devices.extended import extended_claim
 
 ANY = "*"
 """Stands for the characters that the API server adds to a generated name, for a pod's uid, and for an unknown name."""
-_LONGEST_BASE = 57
+_BASE = 57
 NOT_HERE = "resourceclaim not available on the node"
 
 
@@ -195,8 +195,8 @@ def _claims_of(pod: Pod, devices: Devices) -> Iterator[DeviceClaim | None]:
 def own_claim(template: DeviceClaimTemplate, pod: str, reference: str) -> DeviceClaim:
     """Return the claim that the controller makes for a pod (``pkg/controller/resourceclaim/controller.go``, v1.36)."""
     base = f"{pod}-{reference}-"
-    if len(base) > _LONGEST_BASE:  # upstream shortens both in proportion, and drops the last dash
-        base = "-".join(each[: len(each) * _LONGEST_BASE // len(base)] for each in (pod, reference))
+    if len(base) > _BASE:  # upstream shortens both in proportion, and drops the last dash
+        base = "-".join(each[: len(each) * _BASE // len(base)] for each in (pod, reference))
     return DeviceClaim(template.namespace, base + ANY, template.requests, template.constraints, owner=pod)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from kubesched_lint.limits import LONGEST_VALUE
 from kubesched_lint.work import OutOfWorkError
-
-_LONGEST = 90
 
 
 def one_line(expression: str) -> str:
     """Return a CEL expression on one line, cut if it is long."""
     line = " ".join(expression.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line if len(line) <= LONGEST_VALUE else f"{line[:LONGEST_VALUE]}…"
 
 
 class AllocationError(Exception):

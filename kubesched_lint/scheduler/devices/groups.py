@@ -18,8 +18,8 @@ from kubesched_lint.model.devices import (
     ALL,
     EXACT_COUNT,
     LISTS,
-    MOST_RESULTS,
     READABLE,
+    RESULTS_OF_A_CLAIM,
     Attribute,
     Device,
     DeviceClaim,
@@ -263,7 +263,7 @@ class DeviceGroups:
 
     def _is_plain(self, pod: Pod) -> bool:
         return len(list(self._named(pod))) == len(pod.resource_claims) and all(
-            sum(map(self._most, claim.requests)) <= MOST_RESULTS
+            sum(map(self._most, claim.requests)) <= RESULTS_OF_A_CLAIM
             and all(map(self._is_decided, claim.requests))
             and all(self._changes_nothing(constraint, claim) for constraint in claim.constraints)
             and (isinstance(claim, DeviceClaimTemplate) or claim.name == IN_MEMORY or _follows_its_pods(claim))

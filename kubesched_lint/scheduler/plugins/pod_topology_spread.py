@@ -17,8 +17,6 @@ from kubesched_lint.scheduler.topology import eligible_nodes, is_short_of_domain
 from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "PodTopologySpread"
-_STEPS = 4
-"""The cost in steps of one constraint."""
 SKEWED = "node(s) didn't match pod topology spread constraints"
 UNLABELLED = "node(s) didn't match pod topology spread constraints (missing required label)"
 
@@ -29,7 +27,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         return
     counted = labelled_nodes(hard, state.index)
     for constraint in hard:
-        work.spend(_STEPS + len(state.index) // 16)
+        work.spend(work.LOOK + len(state.index) // 16)
         without = among & ~state.index.with_key(constraint.topology_key)
         if without:
             yield Rejection(NAME, UNLABELLED, without, resolvable=False)

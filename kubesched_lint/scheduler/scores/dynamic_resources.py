@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.devices import MOST_ALTERNATIVES, DeviceClaim
+from kubesched_lint.model.devices import ALTERNATIVES_OF_A_REQUEST, DeviceClaim
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.scores.levels import Levels, scaled
@@ -42,5 +42,5 @@ def _score(claims: Iterable[DeviceClaim]) -> int:
         for request in claim.requests:
             for i, each in enumerate(request.alternatives):
                 if f"{request.name}/{each.name}" in met:
-                    score += MOST_ALTERNATIVES - i
+                    score += ALTERNATIVES_OF_A_REQUEST - i
     return score

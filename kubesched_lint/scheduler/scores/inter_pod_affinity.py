@@ -19,9 +19,6 @@ from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
 
-_STEPS = 3
-"""The cost in steps of one term."""
-
 
 class _Pull(NamedTuple):
     """Some pods attract the pod to their domains of a topology key; a negative weight repels it."""
@@ -166,14 +163,14 @@ def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Itera
     """
     fresh = state.classes.everything >> since << since
     for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
-        work.spend(_STEPS)
+        work.spend(work.LOOK)
         if leaves_out_few(weighted.term.selector):
             continue
         for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
     for pull in state.classes.possible_pulls(pod, terms_since):
-        work.spend(_STEPS)
+        work.spend(work.LOOK)
         if selects_pod(pull.term, pull.namespace, pod, state):
             weight = pull.weight * required if pull.is_required else pull.weight
             yield _Pull(pull, pull.term.topology_key, weight)

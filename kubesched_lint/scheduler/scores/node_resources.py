@@ -11,6 +11,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
@@ -166,16 +167,11 @@ Score = Callable[[Sequence[float], Sequence[int]], int]
 """Allocatable amounts (infinite if unknown), then the used amounts of the same resources → the node's score."""
 
 
-_MOST_KINDS = 64
-_STEPS = 2
-"""Cost of one score, in steps of ``work``."""
-
-
 def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) -> PerNode:
     """Return the levels of a kind of pods; pods of one kind have the same levels in every state."""
     found: PerNode | None = state.scored.get(kind)
     if found is None:
-        if len(state.scored) >= _MOST_KINDS:
+        if len(state.scored) >= MOST_KEPT:
             state.scored.pop(next(iter(state.scored)))
         found = state.scored[kind] = make()
     return found
@@ -213,7 +209,7 @@ class PerNode:
         else:
             numbers = list(zip(*self._rows, strict=True))
             new = set(numbers).difference(self._known)
-            work.spend(self._width + _STEPS * len(new))
+            work.spend(self._width + work.LOOK * len(new))
             for different in new:
                 self._known[different] = self._scored(different)
             self._values = [*map(self._known.__getitem__, numbers)]

@@ -53,8 +53,8 @@ class TaintToleration:
 
 
 _MB = 1 << 20
-_LEAST = 23 * _MB
-_MOST_PER_CONTAINER = 1000 * _MB
+_THRESHOLD = 23 * _MB
+_THRESHOLD_PER_CONTAINER = 1000 * _MB
 
 
 class ImageLocality:
@@ -88,10 +88,10 @@ class ImageLocality:
 
 def priority(total: int, images: int) -> int:
     """Return 0 for up to 23 MB of images on the node, 100 from 1000 MB per image on, else in between."""
-    most = _MOST_PER_CONTAINER * images
-    if most <= _LEAST:
+    most = _THRESHOLD_PER_CONTAINER * images
+    if most <= _THRESHOLD:
         return 0
-    return MAX_NODE_SCORE * (min(max(total, _LEAST), most) - _LEAST) // (most - _LEAST)
+    return MAX_NODE_SCORE * (min(max(total, _THRESHOLD), most) - _THRESHOLD) // (most - _THRESHOLD)
 
 
 def normalized_image_name(name: str) -> str:

@@ -1,0 +1,8 @@
+"""Limits of the simulations of rules; a larger set or workload has no finding of these rules."""
+
+from __future__ import annotations
+
+MOST_WORKLOADS = 30
+"""Workloads that are simulated together; of a larger set, half as many are simulated alone."""
+MOST_NODES = 100
+"""Nodes of a simulation, and nodes on which the order of creation is tried."""

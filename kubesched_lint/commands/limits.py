@@ -1,0 +1,33 @@
+"""Limits of commands."""
+
+from __future__ import annotations
+
+MOST_TRIALS = 200
+"""Times that ``fix`` lints the set; findings beyond are reported as not tried."""
+MOST_REMEDIES = 8
+"""Remedies of one finding that are tried, in an editor findings of one place: a misspelt name may be like thousands."""
+MOST_ROWS = 100
+"""Rows of the matrix in a report; a note says which are left out."""
+FEW_ROWS = 20
+"""For more rows fewer random traces are run: more cells stay unknown, and nothing else changes."""
+MOST_CELLS = 50_000
+"""Rows times nodes of such a matrix, which takes some seconds."""
+MOST_WORKLOADS = 1_500
+"""Workloads of a set with a matrix, and findings whose term the diagram shows; a note says that there is none."""
+MOST_WORK = 1_000_000
+"""Pods times nodes of a diagram with pods; a larger diagram has none, and says so."""
+MOST_DRAWN = 48
+"""Nodes that are drawn one by one; more are grouped, five times as many groups at most."""
+MOST_RUNS = 30_000_000
+"""Pods of all losses that ``audit`` simulates, times the nodes that each is scored on; a loss beyond is reported as not
+checked. Proofs and looks at room get a part."""
+MOST_PLACES = 64
+"""Nodes, crowds or ends that are tried one by one; the others count as not tried."""
+MOST_TARGETS = 6
+"""Nodes to drain for which all orders of waves are searched; for more, the plan may not be the shortest."""
+MOST_ADDED = 100
+"""Nodes that ``--add-nodes`` adds; a larger number is refused."""
+MOST_SCALED = 1_000_000
+"""Replicas that ``--scale`` sets; a larger number is refused."""
+STEPS_EACH_OF_LARGE = 15_000
+"""Steps of ``simulate`` per workload of a large set, beyond a third of ``MOST_STEPS``; cells beyond are unknown."""

@@ -1,0 +1,39 @@
+"""Limits of simulations: with more, a cell says ``unknown``, or that no bad end was found, instead of a proof."""
+
+from __future__ import annotations
+
+MOST_PODS = 80
+"""Pods of a set that is searched exhaustively, of a gang and of a rollout that is followed."""
+MOST_STATES = 100_000
+"""States of a case of the conformance tests; one with more has no predictions."""
+MOST_WORK = 250_000
+"""Work of all courses of a phase, a second; courses beyond it do not count. A step costs ``PLACE`` plus 1 per node and
+entry of its state."""
+MOVES_EACH = 100
+"""Moves per allowed state, several of which may lead to the same state; a search with more is not complete."""
+FEW_RUN = 20_000
+"""Nodes times pods, or kinds of nodes times contenders: above this, courses skip workloads that share only room, and a
+bound ignores who may use which node."""
+MOST_IN_TURN = 100_000
+"""The same limit for a course that tries some pods first and others last."""
+MOST_IN_COURSE = 50_000
+"""Pods of a course: no course has more, and a set with more gets fewer courses."""
+MOST_FOLLOWED = 200
+"""Nodes of a DaemonSet or pods of a set that courses follow one by one, and ways to delete pods that they choose."""
+MOST_MOVED = 40
+"""Nodes whose upgrade, or pods of others whose moves a trace follows."""
+MOST_TRIED = 64
+"""Orders, sizes, sets of nodes and rows that a bound tries; with more, the bound is skipped."""
+FEW = 3
+"""Unknown templates of which each combination is tried, nodes whose upgrade is tried in each order, nodes whose loss is
+tried in a large set, conditions that a drain gives up together, and workloads alike that are asked one by one."""
+MOST_CROWDS = 8
+"""Deployments that are kept for several workloads; with more they are simulated again, which takes steps."""
+MOST_DRAWN = 2_000
+"""Pods of all runs together; a larger workload gets fewer runs, and no run that scales beyond."""
+STEPS_OF_FILLING = 8_000
+"""Steps of one bound: a sharper one must not use up the work of later cells."""
+LEAST_STEPS = 2_000
+"""Steps that a cell gets after the run has spent its own."""
+MOST_TOLD = 40
+"""Steps of a trace that are told; the reader sees how many follow."""

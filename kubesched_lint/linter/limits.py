@@ -1,0 +1,14 @@
+"""Limits of a lint."""
+
+from __future__ import annotations
+
+LEAST_STEPS = 20_000
+"""Steps that a rule gets when the others have spent those of the run; then it is reported as cut short."""
+MOST_RELATED = 50
+"""Related places of a finding; the last one says how many more there are."""
+FEW_ERRORS = 100
+"""Errors that get several runs to refute them; each further one gets one."""
+MOST_AGAIN = 400
+"""Shared objects times variants in which their workloads are judged; elsewhere they only count."""
+MOST_LEADERS = 4
+"""Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""

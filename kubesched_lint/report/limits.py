@@ -1,0 +1,12 @@
+"""Limits of reports; each says how many more there are."""
+
+from __future__ import annotations
+
+MOST_LINES = 20
+"""Lines of a list in a terminal or a comment; JSON has all."""
+MOST_ROWS = 50
+"""Rows of a table, and places of a cause; JSON has all."""
+MOST_FULL = 1_000
+"""Causes that the HTML page shows in full; of others there is one line each."""
+MOST_SHORT = 5_000
+"""Causes with one line on the HTML page; the others are counted."""

@@ -1,0 +1,6 @@
+"""Limits of verdicts."""
+
+from __future__ import annotations
+
+MOST_DECISIONS = 5_000
+"""Pods times nodes of a trace that may refute an error, or that no cell needs; above this, an error is not tested."""

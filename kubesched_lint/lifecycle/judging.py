@@ -14,11 +14,11 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_outcomes import FinalState
-from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.states import FRESH, State, empty, with_pinned
+from kubesched_lint.lifecycle.stories import bare_story
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
 from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
@@ -138,14 +138,7 @@ def _waiting(end: FinalState) -> Blame | None:
 def _unplaced(setting: Setting, number: int) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
     workload, pod = setting.workloads[number], setting.pods[number]
-    story = Story(
-        setting.nodes,
-        setting.objects,
-        foreseen=[workload],
-        runs=1,
-        kubernetes_version=setting.kubernetes_version,
-        admission=setting.admission,
-    )
+    story = bare_story(setting, workload)
     story.enter(workload)
     oracle, state = story.oracle(), empty(len(setting.nodes))
     slot = story.pod_types.slot(0, 0)

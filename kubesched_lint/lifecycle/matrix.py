@@ -27,7 +27,7 @@ from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, sco
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
-from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
 from kubesched_lint.limits import MOST_STEPS
@@ -421,13 +421,7 @@ class Matrix:
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """Return one random trace as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
-            bare = Story(
-                self.setting.nodes,
-                self.setting.objects,
-                runs=1,
-                kubernetes_version=self.setting.kubernetes_version,
-                admission=self.setting.admission,
-            )
+            bare = bare_story(self.setting)
             deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):

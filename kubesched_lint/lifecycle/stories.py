@@ -11,6 +11,7 @@ from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 
 
 def _marks(setting: Setting) -> Mapping[str, Hashable]:
@@ -23,6 +24,18 @@ def _marks(setting: Setting) -> Mapping[str, Hashable]:
         node.name: (*(node.name in names for names in groups), node.name if node.name in upgraded else "")
         for node in setting.nodes
     }
+
+
+def bare_story(setting: Setting, *foreseen: Workload) -> Story:
+    """Return a story of the nodes as they are, before anything is deployed."""
+    return Story(
+        setting.nodes,
+        setting.objects,
+        foreseen=foreseen,
+        runs=1,
+        kubernetes_version=setting.kubernetes_version,
+        admission=setting.admission,
+    )
 
 
 def story_of(

@@ -406,7 +406,7 @@ class Matrix:
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states raises the limit")
             if not self._is_made(self._everybody, number):
                 missing = (
-                    f"a proof: no trace is followed if a quota prevents the creation of pods ({self._quota(number)})",
+                    f"a proof: no trace is followed if a quota prevents the creation of pods ({_quota_of(self.setting, number)})",
                 )
         assumes = self._premises(number)
         cell = Cell(
@@ -437,11 +437,12 @@ class Matrix:
         names = [b.name for b in self.setting.guards(number)] if is_blocked else ()
         return f"PDB {', '.join(names)}" if names else ""
 
-    def _quota(self, number: int) -> str:
-        short = sorted(quota_short(self.setting))
-        number = number if number in short else short[0]
-        granted = quotas.cap(self.setting, number)
-        return granted.why if granted is not None else "a quota keeps pods from being made"
-
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
+
+
+def _quota_of(setting: Setting, number: int) -> str:
+    """Return which quota refuses pods of a workload, or of the first one that it does."""
+    short = sorted(quota_short(setting))
+    granted = quotas.cap(setting, number if number in short else short[0])
+    return granted.why if granted is not None else "a quota keeps pods from being made"

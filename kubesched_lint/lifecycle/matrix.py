@@ -405,9 +405,8 @@ class Matrix:
             if any(number in group for group in self._cut_short):
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states raises the limit")
             if not self._is_made(self._everybody, number):
-                missing = (
-                    f"a proof: no trace is followed if a quota prevents the creation of pods ({_quota_of(self.setting, number)})",
-                )
+                quota = _quota_of(self.setting, number)
+                missing = (f"a proof: no trace is followed if a quota prevents the creation of pods ({quota})",)
         assumes = self._premises(number)
         cell = Cell(
             event, verdict, bounds.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes

@@ -38,6 +38,9 @@ class ManifestSet(Struct, frozen=True):
     left_out: tuple[Skipped, ...] = ()
     """Folders and files that nobody applies with the others."""
     errors: tuple[InputError, ...] = ()
+    given_errors: tuple[InputError, ...] = ()
+    """Those of ``errors`` that reading files made; documents and kinds make the others, whenever a set is made of them.
+    """
     refused: Mapping[Document, Refusals] = field(default_factory=dict)
     """Document → what the API server of version ``judged_for`` refuses in it."""
     judged_for: str = ""
@@ -198,10 +201,8 @@ def manifest_set(
     """
     documents: list[Document] = []
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
-    unread: list[Unread] = []
-    skipped: list[Skipped] = []
-    left_out: list[Skipped] = []
-    errors = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults]
+    unread, skipped, left_out = list[Unread](), list[Skipped](), list[Skipped]()
+    errors, given = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults], list[InputError]()
     objects = []
     refused: dict[Document, Refusals] = {}
     custom: list[tuple[int, Document]] = []
@@ -240,6 +241,7 @@ def manifest_set(
             (left_out if entry.left_out else skipped).append(entry)
         else:
             errors.append(entry)
+            given.append(entry)
     if custom:
         objects, documents = _with_custom(objects, documents, custom, unread, kinds, namespace)
     return ManifestSet(
@@ -250,6 +252,7 @@ def manifest_set(
         tuple(skipped),
         tuple(left_out),
         tuple(errors),
+        tuple(given),
         refused,
         version and minor_of(version),
         kinds,

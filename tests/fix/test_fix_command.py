@@ -85,6 +85,17 @@ def test_the_first_two_edits_are_those_that_a_careful_person_would_make(tmp_path
     assert done.returncode == 0
 
 
+def test_an_object_that_cannot_be_read_stops_no_fix(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "budget.yaml").write_text(
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: x}\nspec: {selector: [x]}\n"
+    )
+    done = run(".", "--fix", cwd=tmp_path)
+    assert (tmp_path / "web.yaml").read_text() == WEB_FIXED
+    assert "fixed 1 of 1 finding in 1 file\n" in done.stderr
+    assert "expected a mapping, found a list" in done.stdout
+
+
 def test_a_diff_changes_nothing_exits_with_1_and_can_be_applied(tmp_path: Path) -> None:
     file = tmp_path / "web.yaml"
     file.write_text(WEB)

@@ -137,7 +137,7 @@ class Workspace(Struct, frozen=True):
         }
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
         read = self.manifests
-        entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.errors)
+        entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.given_errors)
         made = manifest_set(entries, namespace, kinds=self.manifests.kinds)
         return replace(self, manifests=replace(made, before=self.manifests.before))
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
@@ -61,7 +60,6 @@ class DeviceRoom:
         return found
 
     def _pods(self, request: Request, survey: Survey, devices: frozenset[DeviceID]) -> int:
-        work.spend(1)
         if survey.takes_all:
             return 0 if not devices else UNLIMITED if _is_reusable(survey, devices) else 1
         demand = self.demand(request, survey)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.devices import CONSTRAINTS, Asked, devices_in
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
@@ -174,7 +173,6 @@ class _Surveyor:
                 self._broken[str(pool)] = "being updated" if pool.is_incomplete else "invalid"
                 found[_BROKEN] = []
             for device_id, device in self._offers.usable(pool, position):
-                work.spend(1)
                 found.setdefault(self._verdict(device_id, device), []).append(device_id)
         left = found.get(_LEFT, ())
         if self._request.mode == ALL and not {_BROKEN, _FAILING, _TAINTED}.isdisjoint(found):

@@ -149,7 +149,6 @@ def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state
     To close a node takes one of them, and as much of a resource as the fullest node can spare.
     """
     feasible = list(positions(diagnose(pod, state, among).feasible))
-    work.spend(len(feasible))
     others = [(other, count - (other is pod)) for other, count in pods]
     closed = 0.0
     for resource, want in (*pod.requests.items(), (PODS, 1)):

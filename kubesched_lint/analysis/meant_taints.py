@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.world.world import once_per_world
 
@@ -61,7 +60,6 @@ class KnownTaints:
             places = [*self._numbered.get((key, _BARE), ()), *self._numbered.get((key, _numbers(value)), ())]
         else:
             places = [place for (its, _), some in self._numbered.items() if its == key for place in some]
-        work.spend(1 + len(places))
         return (self._taints[place] for place in sorted(places))
 
 

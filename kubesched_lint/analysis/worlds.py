@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.limits import MOST_SPARE
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
@@ -172,7 +171,6 @@ def with_spares(world: World) -> World | None:
 
 def _smaller(offers: Sequence[Offer], limits: Mapping[str, int]) -> NodeTemplate | None:
     """Return the largest of the kinds that a pool's limits still allow; they are in this order."""
-    work.spend(len(offers))
     return next((offer.template for offer in offers if fits_limits(offer.template, limits) != 0), None)
 
 

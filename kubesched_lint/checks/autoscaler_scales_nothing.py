@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
@@ -35,7 +34,6 @@ def check(world: World) -> Iterator[Hazard]:
     for scaler in world.manifests.autoscalers:
         if scaler.target in existing or scaler.target.kind not in _SCALABLE or _is_unrendered(scaler.source):
             continue
-        work.spend()
         is_known = world.cluster_has(scaler.target.kind) and world.premises.set_is_complete
         meant = _meant(scaler, named, names.get((scaler.target.kind, scaler.namespace), ()), world)
         if meant is not None or is_known or (world.premises.set_is_complete and any(_near(scaler, ours))):

@@ -29,7 +29,6 @@ def check(world: World) -> Iterator[Hazard]:
         of_namespace.setdefault(workload.namespace, []).append(workload)
     guarded: dict[str, _Guarded] = {}
     for budget in world.manifests.budgets:
-        work.spend()
         if budget.namespace in of_namespace and is_without_pods(budget, world):
             if budget.namespace not in guarded:
                 guarded[budget.namespace] = _Guarded(of_namespace[budget.namespace])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, of, positions
 from kubesched_lint.identity import Itself
@@ -60,7 +59,6 @@ class Shelf(LabelIndex):
     @cached_property
     def _by_modes(self) -> Mapping[tuple[str, tuple[str, ...]], VolumeSet]:
         """(volume mode, access modes) → the available volumes with them."""
-        work.spend(len(self.volumes))
         found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         for number, volume in enumerate(self.volumes):
             if volume.phase in ("", "Available") and not volume.deleting:
@@ -80,7 +78,6 @@ class Shelf(LabelIndex):
         return found
 
     def _open_to(self, claim: Claim) -> VolumeSet:
-        work.spend(1 + len(self._by_modes))
         wanted, found = set(claim.access_modes), EMPTY
         for (mode, access), volumes in self._by_modes.items():
             if mode == claim.volume_mode and wanted <= set(access):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from kubesched_lint import work
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
@@ -71,7 +70,6 @@ class Counting:
     def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
         """Whether other workloads of the set may have to preempt pods of this workload."""
         pressing = self._pressing(event, members)
-        work.spend(len(pressing) // 4)
         return any(i != number and outranks(self.setting, i, number) for i in pressing)
 
     def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.controllers import daemonset
@@ -132,7 +131,6 @@ class Daemons:
     def _nodes(self, state: State) -> daemonset.Nodes:
         """Return the pods by node of the state, updated by the difference from the last state."""
         before, found = self._shown, self._found
-        work.spend(2 + len(state.bound) // 16)  # may raise, so it comes before any change
         for position in {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}:
             here = self._on_node(state.bound[position], state.pinned[position])
             there, node = self._pods[position], 1 << position

@@ -26,7 +26,6 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
         return (tuple(range(len(setting.pods))),)
 
     def found() -> tuple[tuple[int, ...], ...]:
-        work.spend(work.LOOK * len(setting.pods))
         contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
         return _joined(setting, chain(pairwise(contended), _pairs(setting)))
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.lifecycle.standing import between, differing
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, State, empty
 
@@ -43,7 +42,6 @@ class SchedulingQueue:
 
     def _show(self, state: State) -> None:
         before = self._shown
-        work.spend(1 + (len(state.pinned) + len(state.waiting)) // 32)  # may raise, so it comes before any change
         self._shown = state
         if before.waiting is not state.waiting:
             self._move(*between(before.waiting, state.waiting), -1)

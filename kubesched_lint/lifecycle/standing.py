@@ -11,7 +11,6 @@ from itertools import compress, count
 from operator import is_not
 from typing import TypeVar
 
-from kubesched_lint import work
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, PodTypes, State, empty
 
 T = TypeVar("T")
@@ -34,7 +33,6 @@ class Standing:
         """Return the counts of a state, valid until the next state is shown."""
         before = self._shown
         if state is not before:
-            work.spend(2 + (len(state.bound) + len(state.waiting)) // 32)  # may raise, so it comes before any change
             self._shown = state
             slots = self._pod_types.slots
             for workload in {slots[slot].workload for slot in self._move(before, state)}:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth, of, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
@@ -103,7 +102,6 @@ def preempt(
     wanted = min(potential, max(share, profile.min_candidate_nodes_absolute))
     start = nth(diagnosis.resolvable, offset % potential) if potential else 0
     tried = diagnosis.resolvable & ~hopeless
-    work.spend(tried.bit_count() // 8)
     lower = tried & _with_lower_priority(pod, state)
     candidates, failures = _dry_run(pod, lower, start, wanted, state) if lower else ([], {})
     if not candidates:
@@ -144,7 +142,6 @@ def _dry_run(
     for position in chain(positions(lower & ~before), positions(before)):
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
-        work.spend(work.LOOK)
         mark = state.mark()
         try:
             found = _select_victims(pod, position, allowed, state)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from kubesched_lint import work
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -99,7 +98,6 @@ class DeviceGroups:
             here = set()
             for pool in offers.pools(position) if self._is_served(request.resource, position) else ():
                 for device_id, device in offers.usable(pool, position):
-                    work.spend(1)
                     self._known[device_id] = device
                     if self._selects(request, device_id, device):
                         here.add(device_id)

@@ -65,7 +65,6 @@ class Offers:
         if users == self._index.all:
             self._everywhere.append(each)
             return
-        work.spend(users.bit_count())
         for position in positions(users):
             self._at.setdefault(position, []).append(each)
 
@@ -86,6 +85,7 @@ class Offers:
     def usable(self, pool: Pool, position: int) -> Iterator[tuple[DeviceID, Device]]:
         """Yield the devices of a pool that a node can use; none if the pool is incomplete or invalid."""
         for device_id, device, each in devices_of(pool.slices):
+            work.owe(1)  # a pod may be bound meanwhile
             if not each.is_per_device or self.can_use(device.access, position):
                 yield device_id, device
 
@@ -99,7 +99,6 @@ class Offers:
         return {pool: of(known) for pool, known in found.items()}
 
     def _gathered(self, own: Sequence[ResourceSlice]) -> Sequence[Pool]:
-        work.spend(2 * (len(self._everywhere) + len(own)))
         known: dict[PoolID, list[ResourceSlice]] = {}
         for each in (*self._everywhere, *own):
             known.setdefault((each.driver, each.pool), []).append(each)

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.reachability import blocked_affinities, lacks_topology
+from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload

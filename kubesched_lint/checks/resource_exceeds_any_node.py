@@ -7,9 +7,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.remedies.nodes import tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import control_planes
-from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show

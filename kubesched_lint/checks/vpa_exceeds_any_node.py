@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.analysis.vertical import vertical_autoscaler_of
-from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Container, Resources

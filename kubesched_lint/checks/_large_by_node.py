@@ -47,9 +47,7 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
                 "largest": show(name, largest),
                 "node": shortage.node,
                 "nodes": it.world.names(lacking),
-                "lacks": lacking_in_words(
-                    f"{count} {plural(count, 'node')}", f"that {plural(count, 'gets', 'get')} one"
-                ),
+                "lacks": lacking_in_words(f"{count} {plural(count, 'node')}", f"that {gets} one"),
                 "others": too_little_of(others),
                 "advice": "" if others else fits("its pods fit", name, *left_by_others(it, nodes, name, min)),
                 "pending": where,

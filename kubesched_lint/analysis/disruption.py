@@ -6,13 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from operator import itemgetter
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.cluster.almost_all import LeftOut, leaves_out_few
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
@@ -42,14 +39,6 @@ class Covering(Struct, frozen=True):
     last_of_set: DisruptionBudget | None
 
 
-class _Wide(NamedTuple):
-    """Budgets whose selectors leave out few pods."""
-
-    members: list[tuple[int, DisruptionBudget, int]]
-    """Number, budget, and ``id`` of its group."""
-    left_out: LeftOut[_Group]
-
-
 class Budgets:
     """Budgets of the set and of the cluster, grouped by selector and indexed by a label that the selector requires."""
 
@@ -60,10 +49,6 @@ class Budgets:
         self._alike: dict[_Alike, _Group] = {}
         self._group: dict[int, int] = {}
         self._posted: _Posted = {}
-        self._wide: dict[str, _Wide] = {}
-        """Namespace → the budgets whose selectors leave out few pods."""
-        self._odd: dict[str, list[_Group]] = {}
-        """Namespace → the others that are posted under no label: the API server knows no such operator."""
         self._labels: dict[int, Collection[_Label]] = {}
         """Group → the labels under which it is posted: each selected pod has one of them."""
         self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
@@ -77,12 +62,6 @@ class Budgets:
                 labels = self._labels[id(group)] = self._labels_of_selected(budget.namespace, budget.selector)
                 for label in labels:
                     self._posted.setdefault((budget.namespace, label), []).append(group)
-                if leaves_out_few(budget.selector):
-                    self._wide.setdefault(budget.namespace, _Wide([], LeftOut())).left_out.add(budget.selector, group)
-                elif None in labels:
-                    self._odd.setdefault(budget.namespace, []).append(group)
-            if leaves_out_few(budget.selector):
-                self._wide[budget.namespace].members.append((number, budget, id(group)))
         self._first_covered: dict[int, Sequence[Workload]] = {}
         self._first_of_kinds: dict[int, Mapping[str, Workload]] = {}
 
@@ -95,30 +74,10 @@ class Budgets:
         return self._covering(workload, self._posted)
 
     def first_and_last(self, workload: Workload, most: int) -> Covering:
-        """Return the first ``most`` of those that cover its pods, and the last of the set, without a look at all."""
-        wide = self._wide.get(workload.namespace)
-        if wide is None or len(wide.members) <= most or self._has_namesakes:
-            every = tuple(self.of(workload))
-            ours = [budget for budget in every if id(budget) in self.linted]
-            return Covering(len(every), every[:most], ours[-1] if ours else None)
-        labels = labels_when_created(workload)
-        groups = [g for pair in labels.items() for g in self._posted.get((workload.namespace, pair), ())]
-        groups += self._odd.get(workload.namespace, ())
-        near = [one for g in groups if covers(g[0][1], workload.namespace, labels) for one in g]
-        left_out = wide.left_out.by(labels)
-        work.spend(_STEPS * (1 + len(groups) + len(left_out)))
-        first = islice(((n, b) for n, b, group in wide.members if group not in left_out), most)
-        last = [one for one in near if id(one[1]) in self.linted]
-        last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and id(b) in self.linted), 1)
-        return Covering(
-            len(near) + len(wide.members) - sum(map(len, left_out.values())),
-            tuple(budget for _, budget in sorted([*near, *first], key=itemgetter(0))[:most]),
-            max(last, key=itemgetter(0))[1] if last else None,
-        )
-
-    @cached_property
-    def _has_namesakes(self) -> bool:
-        return max(self._named.values()) > 1
+        """Return the first ``most`` of those that cover its pods, and the last of the set."""
+        every = tuple(self.of(workload))
+        ours = [budget for budget in every if id(budget) in self.linted]
+        return Covering(len(every), every[:most], ours[-1] if ours else None)
 
     def of_no_other(self, workload: Workload) -> Iterator[DisruptionBudget]:
         """Yield those that cover the pods of no other workload of the set."""

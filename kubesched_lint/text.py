@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,8 +18,8 @@ _LONG = 300
 """Texts with fewer characters are never cut."""
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
-_LONG_NAME, _LONG_SIGN = 80, " "
-"""Letters of a very long name, and the sign that all of them share; see ``_signs``."""
+MOST_COMPARED = 30
+"""So many names are compared with a misspelt one."""
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -90,7 +92,25 @@ def ends_of(parts: Sequence[T], shown: Callable[[T], str]) -> Sequence[str]:
 
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the known name most similar to ``wrong``; empty if none reaches ``likeness`` (0 to 1)."""
-    return _closest(wrong, tuple(known), likeness)
+    return next(iter(near(wrong, known, likeness)), "")
+
+
+def near(wrong: str, known: Iterable[str], likeness: float = 0.6) -> Sequence[str]:
+    """Return the known names that are similar to ``wrong``, the most similar first.
+
+    Of very many, only those next to it in the alphabet are compared, read from the start or from the end.
+    """
+    names = {*known}
+    if len(names) > MOST_COMPARED:
+        backwards = _next_to(wrong[::-1], (name[::-1] for name in names))
+        names = {*_next_to(wrong, names), *(name[::-1] for name in backwards)}
+    return _near_ones(wrong, tuple(sorted(names)), likeness)
+
+
+def _next_to(wrong: str, names: Iterable[str]) -> Sequence[str]:
+    ordered = sorted(names)
+    at = bisect_left(ordered, wrong)
+    return ordered[max(0, at - MOST_COMPARED // 4) : at + MOST_COMPARED // 4]
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
@@ -124,29 +144,7 @@ def misspelt(wrong: str, known: Iterable[str]) -> str:
 
     Besides slips it takes one changed letter, or two swapped ones, within a word of five letters or more.
     """
-    near = _near(tuple(known))
-    found = {right for sign in _signs(wrong) for right in near.get(sign, ())}
-    return min((right for right in found if is_slip(wrong, right) or _is_changed_word(wrong, right)), default="")
-
-
-@lru_cache(maxsize=16)
-def _near(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return names by their signs."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        for sign in _signs(name):
-            found.setdefault(sign, []).append(name)
-    return found
-
-
-def _signs(name: str) -> Iterable[str]:
-    """Return texts of which two names share one if they differ by a letter, two swapped letters, or punctuation.
-
-    All very long names share one: a text for each of their letters would take too much memory.
-    """
-    lower = name.lower()
-    shorter = (lower[:at] + lower[at + 1 :] for at in range(len(lower))) if len(lower) <= _LONG_NAME else ()
-    return {lower, _letters(name), *shorter, *([_LONG_SIGN] if len(lower) >= _LONG_NAME else ())}
+    return min((right for right in known if is_slip(wrong, right) or _is_changed_word(wrong, right)), default="")
 
 
 def _is_changed_word(wrong: str, right: str) -> bool:
@@ -162,11 +160,9 @@ def _is_changed_word(wrong: str, right: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
+def _near_ones(wrong: str, names: tuple[str, ...], likeness: float) -> Sequence[str]:
     """Cached, because a file may hold one misspelt name thousands of times."""
-    from kubesched_lint.likeness import names_of
-
-    return names_of(known).closest(wrong, likeness)
+    return get_close_matches(wrong, names, n=MOST_COMPARED, cutoff=likeness)
 
 
 def seconds_of(duration: str) -> int | None:

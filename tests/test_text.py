@@ -81,3 +81,10 @@ def test_suggestions_skip_no_name_that_a_comparison_with_all_would_find(seed: in
         assert texts.closest(wrong, known, likeness) == expected
         all_near = [name for name in known if texts.is_slip(wrong, name) or texts._is_changed_word(wrong, name)]
         assert texts.misspelt(wrong, known) == min(all_near, default="")
+
+
+def test_of_very_many_names_those_next_in_the_alphabet_are_compared() -> None:
+    nodes = [f"ip-10-0-{number // 250}-{number % 250}.internal" for number in range(1000)]
+    assert closest("ip-10-0-3-77.intrenal", nodes) == "ip-10-0-3-77.internal"
+    assert closest("pi-10-0-3-77.internal", nodes) == "ip-10-0-3-77.internal"
+    assert closest("mzone", [*nodes, *(f"node{n}" for n in range(20)), "zone"]) == "zone"

@@ -6,13 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from operator import itemgetter
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.cluster.almost_all import LeftOut, leaves_out_few
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
@@ -54,14 +51,6 @@ class Covering(Struct, frozen=True):
     last_of_set: DisruptionBudget | None
 
 
-class _Wide(NamedTuple):
-    """Budgets whose selectors leave out few pods."""
-
-    members: list[tuple[int, DisruptionBudget, _Group]]
-    """Number, budget, and its group."""
-    left_out: LeftOut[_Group]
-
-
 class Budgets:
     """Budgets of the set and of the cluster, grouped by selector and indexed by a label that the selector requires."""
 
@@ -72,10 +61,6 @@ class Budgets:
         self._alike: dict[_Alike, _Group] = {}
         self._group: dict[DisruptionBudget, _Group] = {}
         self._posted: _Posted = {}
-        self._wide: dict[str, _Wide] = {}
-        """Namespace → the budgets whose selectors leave out few pods."""
-        self._odd: dict[str, list[_Group]] = {}
-        """Namespace → the others that are posted under no label: the API server knows no such operator."""
         self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
         for number, budget in enumerate((*world.manifests.budgets, *live)):
             if budget.selector is None:
@@ -86,14 +71,8 @@ class Budgets:
                 self._alike[budget.namespace, budget.selector] = group
                 for label in group.labels:
                     self._posted.setdefault((budget.namespace, label), []).append(group)
-                if leaves_out_few(budget.selector):
-                    self._wide.setdefault(budget.namespace, _Wide([], LeftOut())).left_out.add(budget.selector, group)
-                elif None in group.labels:
-                    self._odd.setdefault(budget.namespace, []).append(group)
             group.budgets.append((number, budget))
             self._group[budget] = group
-            if leaves_out_few(budget.selector):
-                self._wide[budget.namespace].members.append((number, budget, group))
 
     def _labels_of_selected(self, namespace: str, selector: Selector) -> Collection[_Label]:
         """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
@@ -104,30 +83,10 @@ class Budgets:
         return self._covering(workload, self._posted)
 
     def first_and_last(self, workload: Workload, most: int) -> Covering:
-        """Return the first ``most`` of those that cover its pods, and the last of the set, without a look at all."""
-        wide = self._wide.get(workload.namespace)
-        if wide is None or len(wide.members) <= most or self._has_namesakes:
-            every = tuple(self.of(workload))
-            ours = [budget for budget in every if budget in self.linted]
-            return Covering(len(every), every[:most], ours[-1] if ours else None)
-        labels = labels_when_created(workload)
-        groups = [g for pair in labels.items() for g in self._posted.get((workload.namespace, pair), ())]
-        groups += self._odd.get(workload.namespace, ())
-        near = [one for g in groups if g.covers(workload.namespace, labels) for one in g.budgets]
-        left_out = wide.left_out.by(labels)
-        work.spend(work.LOOK * (1 + len(groups) + len(left_out)))
-        first = islice(((n, b) for n, b, group in wide.members if group not in left_out), most)
-        last = [one for one in near if one[1] in self.linted]
-        last += islice(((n, b) for n, b, g in reversed(wide.members) if g not in left_out and b in self.linted), 1)
-        return Covering(
-            len(near) + len(wide.members) - sum(len(group.budgets) for group in left_out),
-            tuple(budget for _, budget in sorted([*near, *first], key=itemgetter(0))[:most]),
-            max(last, key=itemgetter(0))[1] if last else None,
-        )
-
-    @cached_property
-    def _has_namesakes(self) -> bool:
-        return max(self._named.values()) > 1
+        """Return the first ``most`` of those that cover its pods, and the last of the set."""
+        every = tuple(self.of(workload))
+        ours = [budget for budget in every if budget in self.linted]
+        return Covering(len(every), every[:most], ours[-1] if ours else None)
 
     def of_no_other(self, workload: Workload) -> Iterator[DisruptionBudget]:
         """Yield those that cover the pods of no other workload of the set."""

@@ -20,3 +20,5 @@ MOST_EVICTIONS = 200
 """Preemptions in one trial; pods that wait then count as left."""
 MOST_SPARE = 60
 """Nodes that pools might add during an event; with more, the event is not simulated."""
+MOST_NODES_BESIDE = 200
+"""Nodes on which the order of creation is tried; of the others nothing is said."""

@@ -218,7 +218,9 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
 
 def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
     """The class that is surely meant by ``name``, or resembles it if all classes of the kind are known; else empty."""
-    return nearest_name(name, names) if world.cluster_has(kind) else misspelt(name, names)
+    known = tuple(names)
+    work.spend(len(known))
+    return nearest_name(name, known) if world.cluster_has(kind) else misspelt(name, known)
 
 
 def nearest_resource(resource: str, offered: Iterable[str]) -> str:

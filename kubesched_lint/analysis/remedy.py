@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.manifests.changes import Append, ChangeError
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:
@@ -89,3 +90,8 @@ def is_fixed(kind: str, change: Change) -> bool:
         return False
     inside = any(at[: len(path)] == path for path in _FIXED.get(kind, ()))
     return inside and not any(at[: len(path)] == path for path in _FREE.get(kind, ()))
+
+
+def written_at(source: Source | None, at: Path) -> Any:
+    """Return the value at a path of a document; None where nothing is written."""
+    return value_at(getattr(source, "value", None), at)

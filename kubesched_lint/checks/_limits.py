@@ -5,4 +5,4 @@ from __future__ import annotations
 MOST_WORKLOADS = 30
 """Workloads that are simulated together; of a larger set, half as many are simulated alone."""
 MOST_NODES = 100
-"""Nodes of a simulation, and nodes on which the order of creation is tried."""
+"""Nodes of a simulation."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.nodeset import EMPTY
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Severity, proof

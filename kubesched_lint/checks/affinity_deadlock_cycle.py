@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
+from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import LONGEST_LIST, and_others, joined

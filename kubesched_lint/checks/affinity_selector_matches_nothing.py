@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.reachability import blocked_affinities
+from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.labels import Labels, Selector

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, Company, company
+from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import many, plural

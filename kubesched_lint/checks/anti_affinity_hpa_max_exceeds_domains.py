@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
-from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.classify import value_at

@@ -9,10 +9,9 @@ from kubesched_lint import work
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.likeness import Names
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import closest
+from kubesched_lint.text import MOST_COMPARED, closest, near
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import World
 
@@ -46,7 +45,6 @@ class _Guarded:
         self._named: dict[str, list[int]] = {}
         self._labelled: dict[str, dict[str, list[int]]] = {}
         """Key and value of a label → the workloads whose pods have it, by number."""
-        self._names: dict[str, Names] = {}
         for number, workload in enumerate(self._workloads):
             self._named.setdefault(workload.name, []).append(number)
             for key, value in self._labels[number].items():
@@ -66,16 +64,11 @@ class _Guarded:
         found: set[int] = set()
         for requirement in budget.selector.requirements if budget.selector else ():
             values = self._labelled.get(requirement.key, {})
-            work.spend(len(values) // _AT_ONCE)
+            work.spend(min(len(values), MOST_COMPARED) // _AT_ONCE)
             for wanted in requirement.values if requirement.operator == "In" else ():
-                for value in self._values(requirement.key).alike(wanted, _LIKENESS):
+                for value in near(wanted, values, _LIKENESS):
                     found.update(values[value])
         return sorted(found)
-
-    def _values(self, key: str) -> Names:
-        if key not in self._names:
-            self._names[key] = Names(self._labelled.get(key, {}))
-        return self._names[key]
 
 
 def _is_slip(budget: DisruptionBudget, labels: Mapping[str, str]) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.analysis.remedies.rollouts import use_recreate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
 from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import FIXED, hint, miss_of
+from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
-from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.text import many

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.nodes import tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import daemons_where_missed, missed_nodes
-from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.ports import REASON
+from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions
-from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import HOSTNAME

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.devices import must_have_claims
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.manifests.classify import mappings_at

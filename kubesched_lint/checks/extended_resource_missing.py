@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.pod import profile_of

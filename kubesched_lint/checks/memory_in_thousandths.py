@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Container, Pod

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.analysis.well_known import RENAMED
-from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.world.world import Member

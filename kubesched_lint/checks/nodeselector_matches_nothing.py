@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.nearest import hint, miss_of
+from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.analysis.well_known import check_known, is_set_by_system
-from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import NodeSelectorTerm, profile_of
 from kubesched_lint.text import many, plural

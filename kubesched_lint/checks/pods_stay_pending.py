@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.checks._bad_ends import is_uncreated, told
+from kubesched_lint.checks._bad_ends import told
+from kubesched_lint.checks._reasons import is_uncreated
 from kubesched_lint.findings import Hazard
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
 from kubesched_lint.world.world import Member

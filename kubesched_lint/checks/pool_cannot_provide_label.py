@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from kubesched_lint.analysis.nearest import Miss, hint, miss_of
+from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
-from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import NodePool

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member

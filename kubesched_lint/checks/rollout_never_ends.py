@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.checks._bad_ends import needs_extra_pod, rollout_places, surges_daemons, told
-from kubesched_lint.checks._remedies import roll_without_surge
+from kubesched_lint.checks._bad_ends import rollout_places, surges_daemons, told
+from kubesched_lint.checks._reasons import needs_extra_pod
 from kubesched_lint.findings import Hazard
 from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end, never_rolls_out

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.company import PREMISE, company
+from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
-from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import PodAffinityTerm

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.rollouts import count_by_revision, roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.checks._remedies import count_by_revision, roll_without_surge
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.workload import Workload

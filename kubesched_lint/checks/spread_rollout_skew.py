@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
-from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, ObjectRef, Severity, pattern, witness
 from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.model.node import HOSTNAME

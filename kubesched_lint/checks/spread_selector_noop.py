@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import own_selector
+from kubesched_lint.analysis.remedies.rollouts import count_revisions_apart
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import count_revisions_apart, own_selector
 from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.world import Member

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.remedies.placement import schedule_anyway
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.staying import staying

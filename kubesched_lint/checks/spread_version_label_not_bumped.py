@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import bumped_by_hand
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.text import SHOWN, first_few, many, plural

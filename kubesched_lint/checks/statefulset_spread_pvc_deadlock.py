@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.remedies.placement import schedule_anyway
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
-from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.meant_taints import meant_taint
 from kubesched_lint.analysis.nearest import hint, nodes_with
+from kubesched_lint.analysis.remedies.nodes import tolerate_as_written
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import corrected_taint
-from kubesched_lint.checks._remedies import tolerate_as_written
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.scheduler.tolerance import tolerates_any

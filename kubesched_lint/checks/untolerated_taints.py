@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kubesched_lint.analysis.meant_taints import meant_taint
+from kubesched_lint.analysis.remedies.nodes import tolerate, tolerate_as_written
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import tolerate, tolerate_as_written
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.node import Taint

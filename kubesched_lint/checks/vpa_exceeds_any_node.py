@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.analysis.vertical import vertical_autoscaler_of
-from kubesched_lint.checks._remedies import written_at
-from kubesched_lint.findings import Hazard, Path, Severity, proof
+from kubesched_lint.analysis.vertical_sizes import blamed_policy, fitting_bound, place_of_bound, resized
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.pod import Container, Resources
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import effective_requests
-from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler
+from kubesched_lint.model.vertical import VerticalAutoscaler
 from kubesched_lint.scheduler.capacity import Shortage
 from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.room import large_enough, left_by_others, shortages_on
+from kubesched_lint.world.room import shortages_on
 from kubesched_lint.world.world import Member
 
 _ASSUMES = {
@@ -36,11 +32,11 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     told = set()
     for variant in _ASSUMES:
-        resized = _resized(it, scaler, variant)
-        for short in shortages_on(resized, resized.reach.tolerated):
+        as_resized = resized(it, scaler, variant)
+        for short in shortages_on(as_resized, as_resized.reach.tolerated):
             if short.resource not in told:
                 told.add(short.resource)
-                yield _hazard(it, _room(it, resized, short.resource), scaler, short, variant)
+                yield _hazard(it, as_resized, scaler, short, variant)
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
@@ -54,35 +50,14 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(title, safe=False, changes=tuple(Put(at, most) for at in places), source=hazard.source)
 
 
-def _resized(it: Member, scaler: VerticalAutoscaler, variant: str) -> Member:
-    """Return the workload with the requests that its pods have in this case."""
-    pod = it.workload.pod
-    containers = tuple(
-        replace(c, requests={**c.requests, **scaler.policy_of(c.name).allowed(c, _targets(scaler, c, variant))})
-        for c in pod.containers
-    )
-    total = effective_requests(containers, pod.init_containers, pod.pod_requests, pod.overhead)
-    return Member(replace(it.workload, pod=replace(pod, containers=containers, requests=total)), it.world)
-
-
-def _targets(scaler: VerticalAutoscaler, container: Container, variant: str) -> Resources:
-    """Return what the recommender says before the policy cuts it; 0 where nothing more is known."""
-    if variant == "recommended":
-        found = scaler.recommended.get(container.name)
-        return {} if found is None else found.target
-    policy = scaler.policy_of(container.name)
-    most = policy.most if variant == "maximum" else {}
-    return {name: most.get(name, 0) for name in policy.controlled}
-
-
-def _hazard(it: Member, room: int, scaler: VerticalAutoscaler, short: Shortage, variant: str) -> Hazard:
+def _hazard(it: Member, as_resized: Member, scaler: VerticalAutoscaler, short: Shortage, variant: str) -> Hazard:
     among, resource = it.reach.tolerated, short.resource
     bound = "minAllowed" if variant == "minimum" else "maxAllowed"
-    policy = None if variant == "recommended" else _blamed(it, scaler, resource, bound)
-    lower = _lower(it, room, scaler, policy, short, bound) if policy else 0
+    policy = None if variant == "recommended" else blamed_policy(it, scaler, resource, bound)
+    lower = fitting_bound(it, as_resized, scaler, policy, short, bound) if policy else 0
     most = _written(resource, lower)
     return Hazard(
-        at=_place(it, scaler, resource, (*policy.path, bound, resource) if policy else ()),
+        at=place_of_bound(it, scaler, resource, (*policy.path, bound, resource) if policy else ()),
         source=scaler.source,
         evidence=proof(
             f"{resource} {show(resource, short.wanted)} > {show(resource, short.largest)}, the largest allocatable of "
@@ -105,44 +80,6 @@ def _hazard(it: Member, room: int, scaler: VerticalAutoscaler, short: Shortage, 
         },
         variant=variant,
     )
-
-
-def _bounds(policy: ContainerPolicy, bound: str) -> Resources:
-    return policy.least if bound == "minAllowed" else policy.most
-
-
-def _blamed(it: Member, scaler: VerticalAutoscaler, resource: str, bound: str) -> ContainerPolicy | None:
-    """The policy in force with the largest bound on the resource; None if no container has one."""
-    policies = (scaler.policy_of(container.name) for container in it.pod.containers)
-    in_force = (policy for policy in policies if policy.is_on and resource in policy.controlled)
-    bounded = (policy for policy in in_force if resource in _bounds(policy, bound))
-    return max(bounded, key=lambda policy: _bounds(policy, bound)[resource], default=None)
-
-
-def _place(it: Member, scaler: VerticalAutoscaler, resource: str, bound: Path) -> Path:
-    """The bound, else the largest target; the first container if only the cluster has the autoscaler."""
-    if scaler.source is None:
-        return it.pod.containers[0].path
-    if bound:
-        return bound
-    targets = (scaler.recommended[c.name] for c in it.pod.containers if c.name in scaler.recommended)
-    largest = max(targets, key=lambda found: found.target.get(resource, 0))
-    return (*largest.path, resource) if largest.path else ("spec", "targetRef")
-
-
-def _room(it: Member, resized: Member, resource: str) -> int:
-    """What a pod may request beside the DaemonSets of the best node that holds its other requests; at least 0."""
-    roomy = large_enough(resized, it.reach.tolerated & it.world.today, but=resource)
-    return left_by_others(it, roomy, resource)[0] if roomy else 0
-
-
-def _lower(
-    it: Member, room: int, scaler: VerticalAutoscaler, policy: ContainerPolicy, short: Shortage, bound: str
-) -> int:
-    """The largest value of this bound with which a pod fits; 0 or less if there is none."""
-    users = sum(scaler.policy_of(container.name) is policy for container in it.pod.containers)
-    lower = _bounds(policy, bound)[short.resource] + (room - short.wanted) // users
-    return 0 if bound == "maxAllowed" and lower < policy.least.get(short.resource, 0) else lower
 
 
 def _written(resource: str, amount: int) -> str:

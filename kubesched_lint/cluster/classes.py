@@ -7,16 +7,15 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
-from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
+from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
@@ -73,14 +72,12 @@ class AntiAffinityHolders(NamedTuple):
     namespace: str
     """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
     classes: list[PodClass]
-    among: list[AlmostAll[AntiAffinityHolders]]
-    """Where they are kept if the term leaves out few pods."""
 
 
 class Pull:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
-    __slots__ = ("among", "is_required", "namespace", "number", "tally", "term", "weight")
+    __slots__ = ("is_required", "namespace", "number", "tally", "term", "weight")
 
     def __init__(self, number: int, namespace: str, term: PodAffinityTerm, weight: int, is_required: bool) -> None:
         self.number = number
@@ -92,18 +89,11 @@ class Pull:
         """The running pods require it: the scheduler's configuration says how much that weighs."""
         self.tally = NodeCounter()
         """The number of pods with the term on each node."""
-        self.among: list[AlmostAll[Pull]] = []
-        """Where it is kept if the term leaves out few pods."""
-
-    @property
-    def classes(self) -> Sequence[Pull]:
-        return (self,)
 
     def join(self, pod_class: PodClass) -> None:
         """Count the pods of a class from now on."""
-        for counter in (self.tally, *(among.tally for among in self.among)):
-            counter.planes[:] = sum_of((counter, pod_class.tally)).planes
-            pod_class.followers.append(counter)
+        self.tally.planes[:] = sum_of((self.tally, pod_class.tally)).planes
+        pod_class.followers.append(self.tally)
 
 
 class PodClasses:
@@ -128,15 +118,10 @@ class PodClasses:
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
         self._postings: Posted[AntiAffinityHolders] = {}
-        self._almost_all: dict[str, dict[str, AlmostAll[AntiAffinityHolders]]] = {}
-        """Namespace of pods → topology key → the terms against nearly all of them."""
-        self._total: NodeCounter | None = None
         self._pulls: Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
         self._pull_of: dict[tuple[str, PodAffinityTerm, int, bool], Pull] = {}
-        self._almost_all_pulls: dict[str, dict[tuple[str, int, bool], AlmostAll[Pull]]] = {}
-        """Namespace of pods → topology key, weight and whether it is required → the terms about nearly all of them."""
 
     def __len__(self) -> int:
         return len(self.all)
@@ -176,9 +161,6 @@ class PodClasses:
             self.with_volumes |= bit
         for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
             holders.classes.append(made)
-            made.followers += [among.tally for among in holders.among]
-        if self._total is not None:
-            made.followers.append(self._total)
         return made
 
     def below(self, priority: int) -> Iterator[PodClass]:
@@ -231,8 +213,6 @@ class PodClasses:
 
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Return the nodes that hold at least one pod of these classes."""
-        if self._are_most(classes):
-            return differing(self._counted, self.tally_of(self.everything & ~classes))
         found = EMPTY
         work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
@@ -242,22 +222,8 @@ class PodClasses:
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Return the number of pods of these classes per node."""
-        if self._are_most(classes):
-            return difference(self._counted, self.tally_of(self.everything & ~classes))
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
-
-    def _are_most(self, classes: ClassSet) -> bool:
-        return 2 * classes.bit_count() > len(self.all)
-
-    @property
-    def _counted(self) -> NodeCounter:
-        """The number of pods of all classes per node; counted along once somebody has asked."""
-        if self._total is None:
-            self._total = sum_of(one.tally for one in self.all)
-            for one in self.all:
-                one.followers.append(self._total)
-        return self._total
 
     # --- required anti-affinity of running pods against new pods ----------------------------------------------------
 
@@ -272,14 +238,8 @@ class PodClasses:
         key = ("" if term.namespaces or term.namespace_selector is not None else namespace, term)
         found = self._holders.get(key)
         if found is None:
-            found = self._holders[key] = AntiAffinityHolders(term, namespace, [], [])
-            spaces = _spaces_if_almost_all(term, namespace)
-            for space in spaces:
-                among = self._almost_all.setdefault(space, {}).setdefault(term.topology_key, AlmostAll())
-                among.add(found)
-                found.among.append(among)
-            if not spaces:
-                post(found, term, namespace, self._postings)
+            found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
+            post(found, term, namespace, self._postings)
         return found
 
     @property
@@ -289,33 +249,18 @@ class PodClasses:
 
     def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod; the caller checks selector and namespace."""
-        yield from self.posted_holders(pod)
-        for among in self.against_almost_all(pod.namespace).values():
-            yield from among.holders
-
-    def posted_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
-        """Yield the same without those of ``against_almost_all``."""
         return chain.from_iterable(posted_for(pod, self._postings))
-
-    def against_almost_all(self, namespace: str) -> Mapping[str, AlmostAll[AntiAffinityHolders]]:
-        """Return topology key → the held terms that leave out few pods of a namespace."""
-        return self._almost_all.get(namespace, {})
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
     def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
         """Yield every term that might score a pod, of those numbered ``since`` and higher.
 
-        The caller checks selector and namespace. Those of ``pulls_of_almost_all`` are not among them.
+        The caller checks selector and namespace.
         """
         self._post_pulls()
         for posted in posted_for(pod, self._pulls):
             yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.number), None)
-
-    def pulls_of_almost_all(self, namespace: str) -> Mapping[tuple[str, int, bool], AlmostAll[Pull]]:
-        """Return topology key, weight and whether it is required → the terms that score nearly all pods alike."""
-        self._post_pulls()
-        return self._almost_all_pulls.get(namespace, {})
 
     @property
     def pulls(self) -> int:
@@ -339,22 +284,8 @@ class PodClasses:
         found = self._pull_of.get(key)
         if found is None:
             found = self._pull_of[key] = Pull(len(self._pull_of), own, term, weight, is_required)
-            spaces = _spaces_if_almost_all(term, own)
-            for space in spaces:
-                kind = term.topology_key, weight, is_required
-                among = self._almost_all_pulls.setdefault(space, {}).setdefault(kind, AlmostAll())
-                among.add(found)
-                found.among.append(among)
-            if not spaces:
-                post(found, term, own, self._pulls)
+            post(found, term, own, self._pulls)
         return found
-
-
-def _spaces_if_almost_all(term: PodAffinityTerm, own: str) -> Collection[str]:
-    """Return the namespaces of which a term selects all pods but a few; none if it is found by labels."""
-    if term.namespace_selector is not None or not leaves_out_few(term.selector):
-        return ()
-    return tuple(dict.fromkeys(term.namespaces or (own,)))
 
 
 def signed(

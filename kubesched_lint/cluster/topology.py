@@ -8,7 +8,6 @@ So the cost depends on the number of pod classes, not on the number of pods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 
@@ -101,26 +100,6 @@ class NodeCounter:
         """Yield ``(position, count)`` for each of ``among``."""
         for position in positions(among):
             yield position, self.at(position)
-
-
-def differing(one: NodeCounter, other: NodeCounter) -> NodeSet:
-    """Return the nodes whose counts differ."""
-    found = EMPTY
-    for mine, its in zip_longest(one.planes, other.planes, fillvalue=EMPTY):
-        found |= mine ^ its
-    return found
-
-
-def difference(whole: NodeCounter, part: NodeCounter) -> NodeCounter:
-    """Return what is left of the counts without those of a part: binary subtraction of all nodes' counters at once."""
-    left: list[NodeSet] = []
-    borrow = EMPTY
-    for have, gone in zip_longest(whole.planes, part.planes, fillvalue=EMPTY):
-        left.append(have ^ gone ^ borrow)
-        borrow = (~have & (gone | borrow)) | (gone & borrow)
-    while left and not left[-1]:
-        left.pop()
-    return NodeCounter(left)
 
 
 def sum_of(tallies: Iterable[NodeCounter]) -> NodeCounter:

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.one_less import OneLess
 from kubesched_lint.lifecycle.limits import FEW
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
@@ -43,9 +42,6 @@ class NodeChange(Struct, frozen=True):
 
     def index(self, before: NodeIndex) -> NodeIndex:
         """Return the index of the nodes afterwards: those that stay, in their order, then those that come."""
-        lost = [before.positions[name] for name in self.lost if name in before.positions]
-        if len(lost) == 1 and not (self.tainted or self.unlabelled or self.added):
-            return OneLess(before, lost[0])
         return NodeIndex(tuple(self.nodes(before.nodes)), before.device_resources)
 
     def nodes(self, before: Iterable[Node]) -> Iterator[Node]:

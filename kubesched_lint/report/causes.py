@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report
 
-_FEWEST = 3
+_WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
 _REMEMBERED = 1024
 """Size of the cache of texts."""
@@ -115,7 +115,7 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
         alike.setdefault(key, []).append(finding)
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for key, group in alike.items():
-        is_whole = len(group) >= _FEWEST or group[0].once_per_run
+        is_whole = len(group) >= _WORTH_GROUPING or group[0].once_per_run
         for finding in group:
             groups.setdefault(key if is_whole else (*key, finding.location), []).append(finding)
     return groups.values()
@@ -127,14 +127,14 @@ def _group(findings: Sequence[Finding], told: Sequence[Finding] = ()) -> Finding
 
 
 def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
-    """Return premise → number of findings for those premises that at least ``_FEWEST`` groups share."""
+    """Return premise → number of findings for those premises that at least ``_WORTH_GROUPING`` groups share."""
     shown: dict[str, int] = {}
     findings: dict[str, int] = {}
     for group in groups:
         for premise in group.first.evidence.assumes:  # all findings of a group assume the same
             shown[premise] = shown.get(premise, 0) + 1
             findings[premise] = findings.get(premise, 0) + group.count
-    return {premise: number for premise, number in findings.items() if shown[premise] >= _FEWEST}
+    return {premise: number for premise, number in findings.items() if shown[premise] >= _WORTH_GROUPING}
 
 
 def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:

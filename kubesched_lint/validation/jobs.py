@@ -39,7 +39,7 @@ from kubesched_lint.validation.workloads import mismatch, not_negative
 
 Value = dict[str, Any]
 _API_INDEXES = 100_000
-_FEWER = 10_000
+_PODS_OF_A_LARGE_JOB = 10_000
 _MODES = ("NonIndexed", "Indexed")
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES = ("False", "True", "Unknown")
@@ -207,8 +207,8 @@ def _indexed(spec: Value, path: Path) -> Iterator[Cause]:
     if most is None:
         yield required((*path, "maxFailedIndexes"), f"must be specified when completions is above {_API_INDEXES}")
     for name, number in (("parallelism", parallelism), ("maxFailedIndexes", most or 0)):
-        if number > _FEWER:
-            limit = f"must be less than or equal to {_FEWER} when completions are above {_API_INDEXES}"
+        if number > _PODS_OF_A_LARGE_JOB:
+            limit = f"must be less than or equal to {_PODS_OF_A_LARGE_JOB} when completions are above {_API_INDEXES}"
             yield invalid((*path, name), number, f"{limit} and used with backoff limit per index")
 
 

@@ -48,23 +48,12 @@ class Selection:
                 carriers.setdefault(key, []).append((workload, value))
         return {key: _by_values(found) for key, found in carriers.items()}
 
-    def selected_by(
-        self,
-        term: PodAffinityTerm,
-        holder: str,
-        *,
-        unknown: bool = True,
-        among: Callable[[], Sequence[Workload]] | None = None,
-    ) -> Iterator[Workload]:
+    def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
         """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
 
-        ``unknown`` is the answer for unknown namespace labels. A caller that needs others only ``among`` some, in the
-        set's order, may get no others.
+        ``unknown`` is the answer for unknown namespace labels.
         """
-        near = self._near(term, holder)
-        if among is not None:
-            near = min(near, among(), key=len)
-        for workload in near:
+        for workload in self._near(term, holder):
             work.spend(work.LOOK)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload

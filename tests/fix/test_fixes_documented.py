@@ -42,7 +42,7 @@ def test_the_commands_of_the_page_do_what_it_shows(tmp_path: Path) -> None:
 def test_the_code_of_the_page_is_that_of_the_fix_it_describes() -> None:
     (code,) = fences("python")
     assert 'Append((*hazard.at, "matchLabelKeys"), "pod-template-hash"' in code
-    described = (ROOT / "kubesched_lint/checks/_remedies.py").read_text()
+    described = (ROOT / "kubesched_lint/analysis/remedies/rollouts.py").read_text()
     assert 'Append((*term, "matchLabelKeys"), label, after=("labelSelector",))' in described
 
 

@@ -216,7 +216,7 @@ def test_rendering_text_loads_neither_rich_nor_jsonschema() -> None:
         import sys
         from kubesched_lint.report.formats import targets
         targets(["text"])
-        heavy = {"rich", "jsonschema", "difflib", "tempfile", "shutil"}
+        heavy = {"rich", "jsonschema", "tempfile", "shutil"}
         print(*heavy & set(sys.modules))
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.almost_all import leaves_out_few
 from kubesched_lint.cluster.classes import PodClass, Pull, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
-from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
+from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
 
 
 class _Pull(NamedTuple):
@@ -46,8 +44,6 @@ class InterPodAffinity:
         """Topology key → label value → sum of weights."""
         self._levels: dict[str, dict[int, NodeSet]] = {}
         """Topology key → the same sums for all nodes, 0 for those without the key."""
-        own = signed(pod.preferred_affinity, pod.preferred_anti_affinity)
-        self._own_about_most = [(w, sign) for w, sign in own if leaves_out_few(w.term.selector)]
 
     def levels(self, feasible: NodeSet) -> Levels | None:
         if self._ignores_others:
@@ -55,40 +51,12 @@ class InterPodAffinity:
         self._meet_new()
         for pull in self._pulls.values():
             self._recount(pull)
-        about_most = list(self._about_most())
-        if not self._levels and not about_most:
+        if not self._levels:
             return None
         raw = level(0, feasible)
-        for levels in (*self._levels.values(), *about_most):
+        for levels in self._levels.values():
             raw = plus(raw, levels)
         return normalised(raw)
-
-    def _about_most(self) -> Iterator[Levels]:
-        """Yield the sums for terms that select all pods but a few: they are counted together, not class by class."""
-        pod, classes = self._pod, self._state.classes
-        for weighted, sign in self._own_about_most:
-            term = weighted.term
-            tally = classes.tally_of(selected_classes(term, pod.namespace, self._state))
-            yield from self._sums_of(term.topology_key, tally, sign * weighted.weight)
-        required = profile_of(pod).hard_pod_affinity_weight
-        for (key, weight, is_required), pulls in classes.pulls_of_almost_all(pod.namespace).items():
-            yield from self._sums_of(key, pulls.counts(pod.labels), weight * required if is_required else weight)
-
-    def _sums_of(self, key: str, tally: NodeCounter, weight: int) -> Iterator[Levels]:
-        """Yield the weighted number of pods in the domain of each node, 0 without the key; nothing if none counts."""
-        index = self._state.index
-        keyed = index.with_key(key)
-        if not tally.nodes & keyed:
-            return
-        if index.one_node_each(key):
-            counts = of_tally(NodeCounter(plane & keyed for plane in tally.planes), index.all)
-        else:
-            work.spend(len(index.domains(key)) // 4)
-            counts = dict(level(0, index.all & ~keyed))
-            for domain in index.domains(key).values():
-                count = tally.total(domain)
-                counts[count] = counts.get(count, EMPTY) | domain
-        yield {count * weight: nodes for count, nodes in counts.items()} if weight else level(0, index.all)
 
     def _meet_new(self) -> None:
         """Add new classes and terms: none of them changes, and none is removed."""
@@ -107,6 +75,7 @@ class InterPodAffinity:
         planes, then = self._counted.get(at, ([], {}))
         if planes == pull.pods.tally.planes:
             return
+        work.spend(work.LOOK)
         now = self._counts(pull)
         for value in {**then, **now}:
             change = now.get(value, 0) - then.get(value, 0)
@@ -157,16 +126,13 @@ def normalised(levels: Levels) -> Levels:
 
 
 def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Iterator[_Pull]:
-    """Yield the attractions and repulsions between the pod and classes, and terms, of these numbers and higher.
-
-    Those by terms that select all pods but a few are not among them.
-    """
+    """Yield the attractions and repulsions between the pod and classes, and terms, of these numbers and higher."""
     fresh = state.classes.everything >> since << since
     for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
         work.spend(work.LOOK)
-        if leaves_out_few(weighted.term.selector):
-            continue
-        for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
+        chosen = selected_classes(weighted.term, pod.namespace, state) & fresh
+        work.spend(chosen.bit_count())
+        for pod_class in state.classes.members(chosen):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
     for pull in state.classes.possible_pulls(pod, terms_since):

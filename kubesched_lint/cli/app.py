@@ -7,29 +7,31 @@ from typing import Annotated, Any
 
 import typer
 from typer._completion_shared import get_completion_script
+from typer.core import TyperCommand
 
 from kubesched_lint.cli import COMPLETE
 from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 from kubesched_lint.version import __version__
 
-_COMMANDS = (
-    "lint",
-    "why",
-    "simulate",
-    "plan",
-    "drain",
-    "audit",
-    "fleet",
-    "lsp",
-    "init",
-    "snapshot",
-    "baseline",
-    "config",
-    "rules",
-    "workloads",
-    "verify",
-)
+_COMMANDS = {
+    "lint": "Check manifests against a cluster, and name the lines to blame.",
+    "why": "Explain where one pod can go, node by node.",
+    "simulate": "Show what deploys, rollouts and losses do to each workload.",
+    "plan": "Show what a change does to each workload.",
+    "drain": "Plan the waves in which nodes can be drained.",
+    "audit": "Show what is wrong in a cluster as it runs.",
+    "fleet": "Check one set of manifests against many clusters.",
+    "lsp": "Serve an editor: findings while you type, fixes, explanations.",
+    "init": "Write a short sketch of a cluster's nodes, for --cluster.",
+    "snapshot": "Save what scheduling reads from a live cluster, for --cluster.",
+    "baseline": "Record known findings, so that lint does not fail on them.",
+    "config": "Show the settings of a run, or the schema of the file.",
+    "rules": "List, explain, test and create rules.",
+    "workloads": "List, explain, test and create cards of custom resources.",
+    "verify": "Compare our model with recorded decisions of a scheduler.",
+}
+"""Command → its short help: a list of all commands imports none of them."""
 
 
 class Shell(StrEnum):
@@ -41,17 +43,32 @@ class Shell(StrEnum):
 class _Commands(CommandGroup):
     """Loads the command NAME from ``kubesched_lint.cli.NAME``, where it is ``app``."""
 
+    _is_listing = False
+
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
+        if self._is_listing:
+            return TyperCommand(cmd_name, short_help=_COMMANDS[cmd_name])
         if cmd_name != "lint":
             gc.enable()  # see main()
         command = typer.main.get_command(import_module(f"kubesched_lint.cli.{cmd_name}").app)
         command.name = cmd_name
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        self._is_listing = True
+        super().format_commands(ctx, formatter)
+        self._is_listing = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        self._is_listing = True
+        found = super().shell_complete(ctx, incomplete)
+        self._is_listing = False
+        return found
 
 
 app = typer.Typer(

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.program import called
 
@@ -175,3 +176,12 @@ def test_on_elastic_nodes_the_result_says_what_fixed_ones_would_make_of_it() -> 
     elastic = run("lint", *SHOP, "--elastic").stdout.splitlines()[-1]
     summary = "3 warnings, 1 note; 2 would be errors if no autoscaler made nodes (--fixed)"
     assert elastic.split("result")[1].strip() == summary
+
+
+def test_a_list_of_commands_shows_their_own_short_help() -> None:
+    """It imports none of them, so that help and a tab key answer at once."""
+    from kubesched_lint.cli import app as module
+
+    group = typer.main.get_command(module.app)
+    told = {name: group.get_command(None, name).get_short_help_str(100) for name in module._COMMANDS}  # type: ignore[attr-defined]
+    assert told == module._COMMANDS

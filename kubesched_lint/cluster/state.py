@@ -49,26 +49,6 @@ class Placement:
         return f"Placement({self.bound.name if self.bound else self.pod_class.number} at {self.position})"
 
 
-class Touched:
-    """A log of nodes whose numbers changed, so that scoring revisits only those.
-
-    ``positions`` only grows while ``epoch`` stays the same; after a new epoch everything may have changed.
-    """
-
-    __slots__ = ("epoch", "positions")
-    _MOST = 1 << 16
-
-    def __init__(self) -> None:
-        self.epoch = 0
-        self.positions: list[int] = []
-
-    def note(self, positions: Iterable[int]) -> None:
-        if len(self.positions) >= self._MOST:
-            self.epoch += 1
-            self.positions.clear()
-        self.positions += positions
-
-
 class ClusterState:
     """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
 
@@ -109,7 +89,6 @@ class ClusterState:
         """What the NodeVolumeLimits plugin keeps."""
         self.offers: dict[Hashable, Any] = {}
         """Where volumes can be provisioned, by what the VolumeBinding plugin asks."""
-        self.touched = Touched()
         self._on: dict[int, list[Placement]] = {}
         """The pods of each node, in order; without those of ``objects`` until somebody asks for them."""
         self._read: set[int] = set()
@@ -122,7 +101,7 @@ class ClusterState:
         self.alike: dict[Hashable, Sequence[NodeSet]] = {}
         """Nodes that the VolumeBinding plugin need not tell apart, by what it asks of volumes."""
         self.scored: dict[Hashable, Any] = {}
-        """What ``scheduler.scores`` keeps for pods that ask the same; it follows ``touched``."""
+        """What ``scheduler.scores`` keeps for pods that ask the same."""
         self.removed_in_cycle: list[Placement] = []
         """Pods that preemption removed on trial: PodTopologySpread subtracts even those that it had not counted."""
         self._devices: Devices | None = None
@@ -263,7 +242,6 @@ class ClusterState:
 
     def _book(self, pod_class: PodClass, counts: Mapping[int, int]) -> None:
         """Add the requests of pods of a class: position → how many come, or if negative, leave."""
-        self.touched.note(counts)
         self.ledger.book(counts, pod_class.requests)
         cpu, memory = pod_class.nonzero
         for position, count in counts.items():

@@ -178,7 +178,7 @@ def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) ->
 
 
 class PerNode:
-    """Levels of one score for all nodes, updated from the log of touched nodes."""
+    """Levels of one score for all nodes, counted anew when a number of any of them has changed."""
 
     def __init__(self, names: Sequence[str], taken: Mapping[str, list[int]], score: Score, state: ClusterState) -> None:
         """``taken``: the used amounts of some of the resources ``names``; the others are what pods requested."""
@@ -187,58 +187,24 @@ class PerNode:
             *allocatable,
             *(taken.get(name) or state.ledger.requested(name) for name in names),
         )
-        self._width = len(state.index)
         self._score = score
-        self._touched = state.touched
-        self._epoch = -1
-        self._at = 0
         self._known: dict[tuple[float, ...], int] = {}
-        self._values: list[int] = []
+        self._numbers: list[tuple[float, ...]] = []
         self._levels: dict[int, NodeSet] = {}
 
     def levels(self, nodes: NodeSet) -> Levels:
-        self._look()
-        return among(self._levels, nodes)
-
-    def _look(self) -> None:
-        touched = self._touched
-        behind = touched.positions[self._at :]
-        if touched.epoch == self._epoch and len(behind) <= self._width:  # else to look at all nodes costs less
-            for position in behind:
-                self._move(position)
-        else:
-            numbers = list(zip(*self._rows, strict=True))
+        numbers = list(zip(*self._rows, strict=True))
+        if numbers != self._numbers:
+            self._numbers = numbers
             new = set(numbers).difference(self._known)
-            work.spend(self._width + work.LOOK * len(new))
+            work.spend(len(numbers) // 16 + work.LOOK * len(new))
             for different in new:
                 self._known[different] = self._scored(different)
-            self._values = [*map(self._known.__getitem__, numbers)]
             members: dict[int, list[int]] = {}
-            for position, value in enumerate(self._values):
-                members.setdefault(value, []).append(position)
+            for position, different in enumerate(numbers):
+                members.setdefault(self._known[different], []).append(position)
             self._levels = {value: of(at) for value, at in members.items()}
-            self._epoch = touched.epoch
-        self._at = len(touched.positions)
-
-    def _move(self, position: int) -> None:
-        before, after = self._values[position], self._value(position)
-        if before == after:
-            return
-        bit = only(position)
-        left = self._levels[before] ^ bit
-        if left:
-            self._levels[before] = left
-        else:
-            del self._levels[before]
-        self._levels[after] = self._levels.get(after, EMPTY) | bit
-        self._values[position] = after
-
-    def _value(self, position: int) -> int:
-        numbers = tuple([row[position] for row in self._rows])
-        value = self._known.get(numbers)
-        if value is None:
-            value = self._known[numbers] = self._scored(numbers)
-        return value
+        return among(self._levels, nodes)
 
     def _scored(self, numbers: tuple[float, ...]) -> int:
         half = len(numbers) // 2

@@ -46,7 +46,7 @@ class Answers:
     """What each node gives to some claims in one state of the devices."""
 
     def __init__(self, claims: Sequence[DeviceClaim], devices: Devices, index: NodeIndex) -> None:
-        work.owe(work.PLACE)  # a pod may be bound meanwhile
+        work.owe(work.PLACE + work.CALL)  # a pod may be bound meanwhile
         self.claims, self._classes = claims, devices.classes.get
         self._offers, self._selectors, self._taken = offers_of(devices, index), selectors_of(devices), taken_of(devices)
         known, shape = _known(devices, index), shape_of(claims, self._classes)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
+from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests

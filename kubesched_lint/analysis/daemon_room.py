@@ -11,6 +11,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, static_feasible
 from kubesched_lint.text import plural
@@ -86,8 +87,8 @@ def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut
 def too_small(it: Member, daemon: Member) -> str:
     """Why pools may choose a too small machine before the DaemonSet exists; empty if all types hold both."""
     pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
-    kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
-    rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
+    kinds = [offer for offer in it.world.potential.offers if any(same_values(d, itself) for d in offer.daemons)]
+    rooms = [room_beside(o.template.offered, (d for d in o.daemons if not same_values(d, itself))) for o in kinds]
     index = NodeIndex(
         [o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)], it.world.device_resources
     )

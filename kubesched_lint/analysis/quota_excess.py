@@ -50,7 +50,7 @@ def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
 
 def is_live(quota: ResourceQuota, world: World) -> bool:
     """Return whether the cluster has the quota already."""
-    return id(quota) in _live(world)
+    return quota in _live(world)
 
 
 def premise(quota: ResourceQuota, world: World) -> str:
@@ -61,5 +61,5 @@ def premise(quota: ResourceQuota, world: World) -> str:
 
 
 @once_per_world
-def _live(world: World) -> frozenset[int]:
-    return frozenset() if world.cluster is None else frozenset(map(id, world.cluster.inventory.quotas))
+def _live(world: World) -> frozenset[ResourceQuota]:
+    return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)

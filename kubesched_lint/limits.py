@@ -9,11 +9,11 @@ STEPS_EACH = 600
 LARGEST_SETTINGS = 1 << 20
 """Bytes of a configuration, a card or a ConfigMap; a larger one is refused, because no ConfigMap holds it."""
 LARGEST_OUTPUT = 64 << 20
-"""Bytes of a program's output, a baseline or an answer of the API server; with more, the run says so and ends."""
+"""Bytes of a program's output or a baseline; with more, the run says so and ends."""
 LARGEST_WHOLE = 256 << 20
-"""Bytes that belong together: a page of a list, a tree of kustomizations, a copy of a commit, a fleet's result, an
+"""Bytes that belong together: a tree of kustomizations, a copy of a commit, a fleet's result, an
 editor's message, the values of a CEL expression. What has more is refused, and the message names the limit."""
 LONGEST_VALUE = 60
 """Characters of a name or a value in a line; of a longer one, the reader sees the beginning and ``…``."""
-LONGEST_REASON = 500
+LONGEST_REASON = 400
 """Characters of words from elsewhere, or that a note repeats; of longer ones, the reader sees the beginning."""

@@ -31,9 +31,7 @@ from kubesched_lint.validation.validate import in_brackets
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from kubesched_lint.admission.limits import Defaults
     from kubesched_lint.admission.podsecurity import Policy
-    from kubesched_lint.admission.quota_index import QuotasOfNamespace
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.pod import Pod

@@ -24,9 +24,7 @@ from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodepools.templates import NodeTemplate
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory

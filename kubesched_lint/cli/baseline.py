@@ -25,7 +25,6 @@ from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.lint.run import Request
     from kubesched_lint.findings import Report
     from kubesched_lint.project.baseline import Change, KnownFinding
     from kubesched_lint.project.config import Target

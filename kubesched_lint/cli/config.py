@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
     from kubesched_lint.linter.options import Override
     from kubesched_lint.project.config import Target
-    from kubesched_lint.rulebook.library import Rulebook
 
 app = command_group("Show the settings of a run, or the schema of the file.")
 

@@ -40,10 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.fleet.run import FleetOutcome
     from kubesched_lint.project.baseline import KnownFinding
-    from kubesched_lint.report.context import RenderContext
-    from kubesched_lint.report.fleet import Fleet
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

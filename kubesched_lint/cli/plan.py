@@ -37,7 +37,6 @@ from kubesched_lint.text import first_few
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
     from kubesched_lint.commands.plan.run import Plan
-    from kubesched_lint.commands.plan.version import Version
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

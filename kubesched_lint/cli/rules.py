@@ -22,8 +22,6 @@ from kubesched_lint.rulebook.rule import FAMILIES
 from kubesched_lint.text import many
 
 if TYPE_CHECKING:
-    from kubesched_lint.rulebook.examples import Trial
-    from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import Rule
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubesched_lint.cluster.capture import Snapshot
-    from kubesched_lint.cluster.redact import Redactor
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

@@ -21,11 +21,8 @@ from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.cluster.elastic import ClusterOptions
-    from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod

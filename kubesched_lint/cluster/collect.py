@@ -27,7 +27,6 @@ from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.node_json import NodeJsonDecoder
     from kubesched_lint.model.devices import DeviceClass
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import SchedulerProfile

@@ -24,3 +24,7 @@ MOST_KINDS = 4_000
 With more, an error becomes a warning: one may be missing."""
 MOST_KEPT = 64
 """Answers that a cache keeps, if each has a number for every node; with more they are computed again."""
+LARGEST_ANSWER = 16 << 20
+"""Bytes of what an API server says of itself; a larger answer is refused."""
+LARGEST_PAGE = 128 << 20
+"""Bytes of a page of a list; a larger page is refused, and its kind counts as not captured."""

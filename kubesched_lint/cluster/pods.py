@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import BoundPod, Owner, Pod
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from kubesched_lint.cluster.pod_json import AffinityParts, MetaParts, Names, PodJsonDecoder, PodParts, SpecParts
+    from kubesched_lint.cluster.pod_json import AffinityParts, MetaParts, Names, PodParts, SpecParts
 
 _OVER = ("Succeeded", "Failed")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import yaml
 from msgspec import Struct
@@ -26,9 +25,6 @@ from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
 from kubesched_lint.text import SHOWN, first_few, many
-
-if TYPE_CHECKING:
-    from kubesched_lint.cluster.sketching_devices import WrittenDevices
 
 _ROLE = "node-role.kubernetes.io/"
 _OWN = "<its own>"  # no label can have this value

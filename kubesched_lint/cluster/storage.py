@@ -24,7 +24,7 @@ from kubesched_lint.model.storage import (
 from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.shelves import Loose, Shelves, Terms
+    from kubesched_lint.cluster.shelves import Loose, Terms
 
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")

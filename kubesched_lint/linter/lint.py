@@ -47,7 +47,6 @@ from kubesched_lint.world.world import Member, World
 if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
     from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.linter.variants import Variants
     from kubesched_lint.linter.what_if import OfSet
 
 _NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"

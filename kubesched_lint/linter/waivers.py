@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -272,6 +271,8 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     text = "\n".join(lines)
     if not text.isascii():  # bytes that are not UTF-8 were decoded to lone surrogates
         text = text.encode(errors="replace").decode()
+    import yaml  # only a text that may hold a waiver is scanned
+
     try:
         depth = 0
         for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.document import RENDERED, Document, Written
 from kubesched_lint.manifests.split import parts
 
 if TYPE_CHECKING:
-    from kubesched_lint.manifests.document import Document, Skipped, Unread
+    from kubesched_lint.manifests.document import Skipped, Unread
     from kubesched_lint.manifests.fragments import Fragment
 
 MARK = "# Source: "

@@ -24,7 +24,7 @@ from kubesched_lint.manifests.fragments import (
 )
 
 if TYPE_CHECKING:
-    from kubesched_lint.manifests.document import Document, Skipped, Unread
+    from kubesched_lint.manifests.document import Skipped, Unread
 
 _TOP = Span(1, 1, 1, 1)
 

@@ -18,8 +18,6 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import SHOWN, first_few, many, plural
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from kubesched_lint.commands.why.groups import GroupAnswer
     from kubesched_lint.world.refused import Refusal
 

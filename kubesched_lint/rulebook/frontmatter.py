@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import yaml
 from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
 from kubesched_lint.rulebook.limits import LARGEST_FRONT_MATTER
-
-if TYPE_CHECKING:
-    import yaml
 
 DEEPEST = 20
 

@@ -11,7 +11,6 @@ from kubesched_lint.world.volume_places import volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.controllers.statefulset import ClaimNames
     from kubesched_lint.model.storage import Claim
 
 

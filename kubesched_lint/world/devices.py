@@ -14,8 +14,7 @@ from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.devices import Devices
-    from kubesched_lint.model.devices import Device, DeviceClaim, DeviceClaimTemplate, DeviceClass, DeviceRequest
+    from kubesched_lint.model.devices import Device, DeviceClaim, DeviceClaimTemplate, DeviceClass
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import Pod
 

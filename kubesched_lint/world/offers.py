@@ -73,7 +73,7 @@ def made_by(
 
     ``zones`` are those of today's nodes.
     """
-    written = tuple((pool.path, pool.source) for pool in pools)  # equal pools of two files are not the same
+    written = tuple((pool.path, Itself(pool.source)) for pool in pools)  # equal pools of two files are not the same
     asked = (pools, written, demand, tuple(demand.asked), zones, daemons, device_resources, overlays)
     for at, (before, made) in enumerate(_recent):
         if same_values(before, asked):

@@ -36,9 +36,7 @@ from kubesched_lint.world.selection import Namespaces, Selection
 from kubesched_lint.world.user_settings import Premises
 
 if TYPE_CHECKING:
-    from kubesched_lint.admission.admission import Admission
     from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodepools.known import KnownGroups
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory

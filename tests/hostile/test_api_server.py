@@ -23,6 +23,7 @@ from kubesched_lint.cluster.capture import CaptureError, Connection, Snapshot, c
 from kubesched_lint.cluster.capture.answers import one_line, seconds_to_wait
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.limits import LONGEST_REASON
 from tests.capture.stand_in import TOKEN, ApiServer, Handler, fine, says, status
 from tests.program import called
 
@@ -450,7 +451,7 @@ def test_names_with_line_breaks_stay_names(api: ApiServer, tmp_path: Path) -> No
 
 def test_one_line_of_anything() -> None:
     assert one_line("a\n\n b\x1b[0m\u202ec") == "a b [0m c"
-    assert len(one_line("x" * 10_000_000)) == 200
+    assert len(one_line("x" * 10_000_000)) == LONGEST_REASON
     assert one_line(None) == "None"
 
 

@@ -21,7 +21,7 @@ from kubesched_lint.cluster.capture.answers import (
     seconds_to_wait,
     within,
 )
-from kubesched_lint.limits import LARGEST_OUTPUT
+from kubesched_lint.cluster.limits import LARGEST_ANSWER
 
 _ATTEMPTS = 4
 _FIRST_PAUSE = 0.5
@@ -73,7 +73,7 @@ class Connection(Struct):
         path: str,
         query: Mapping[str, str] | None = None,
         *,
-        largest: int = LARGEST_OUTPUT,
+        largest: int = LARGEST_ANSWER,
         deadline: float | None = None,
         patient: bool = False,
     ) -> ApiAnswer:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kubesched_lint.cluster.capture.answers import AnswerError
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
-from kubesched_lint.limits import LARGEST_OUTPUT
+from kubesched_lint.cluster.limits import LARGEST_ANSWER
 from kubesched_lint.model.feature_gates import GROUPS, READ, lacking
 
 PATH = "/metrics"
@@ -24,7 +24,7 @@ def feature_gates(connection: Connection, served: Mapping[str, tuple[str, ...]] 
     """
     shown = {GROUPS: True} if {*(served or {}).get("scheduling.k8s.io", ())} - _WITHOUT_GROUPS else {}
     try:
-        answer = connection.get(PATH, largest=LARGEST_OUTPUT, deadline=time.monotonic() + connection.read_seconds)
+        answer = connection.get(PATH, largest=LARGEST_ANSWER, deadline=time.monotonic() + connection.read_seconds)
     except (AnswerError, CaptureError):
         return shown, f"{PATH}: no answer that can be used"
     if answer.status != 200:

@@ -16,8 +16,7 @@ from msgspec import Struct, field
 from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.resources import Resource
-from kubesched_lint.cluster.limits import LARGEST, LONGEST_TEXT, MOST_PAGES
-from kubesched_lint.limits import LARGEST_WHOLE
+from kubesched_lint.cluster.limits import LARGEST, LARGEST_PAGE, LONGEST_TEXT, MOST_PAGES
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.redact import Redactor
@@ -130,7 +129,7 @@ class ListReader:
         self, path: str, query: Mapping[str, str], decoder: msgspec.json.Decoder[_Page[Any]], deadline: float
     ) -> _Page[Any]:
         paged = "limit" in query
-        largest = LARGEST_WHOLE if paged else LARGEST
+        largest = LARGEST_PAGE if paged else LARGEST
         try:
             answer = self._connection.get(path, query, largest=largest, deadline=deadline, patient=not paged)
             return self._decoded(answer, decoder, continued="continue" in query)

@@ -40,8 +40,6 @@ from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.elastic import ClusterOptions
     from kubesched_lint.commands.lint.cache import CacheFolder
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
     from kubesched_lint.manifests.loader import Entry
-    from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
     from kubesched_lint.rulebook.library import Rule

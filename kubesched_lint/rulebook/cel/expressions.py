@@ -17,7 +17,6 @@ from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, ItemPlace, Show, Uses, View, show_of
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.remedy import Remedy
     from kubesched_lint.world.world import Member, World
 
 STANDARD = ("object", "kind", "namespace", "name")

@@ -6,13 +6,15 @@ int, and a selector is a few set operations.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
@@ -75,9 +77,10 @@ class AntiAffinityHolders(NamedTuple):
 class Pull:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
-    __slots__ = ("is_required", "namespace", "tally", "term", "weight")
+    __slots__ = ("is_required", "namespace", "number", "tally", "term", "weight")
 
-    def __init__(self, namespace: str, term: PodAffinityTerm, weight: int, is_required: bool) -> None:
+    def __init__(self, number: int, namespace: str, term: PodAffinityTerm, weight: int, is_required: bool) -> None:
+        self.number = number
         self.namespace = namespace
         """That of the pods, to which the term refers; of any of them if the term names or selects namespaces."""
         self.term = term
@@ -114,6 +117,9 @@ class PodClasses:
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
+        self._postings: Posted[AntiAffinityHolders] = {}
+        self._pulls: Posted[Pull] = {}
+        """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
         self._pull_of: dict[tuple[str, PodAffinityTerm, int, bool], Pull] = {}
 
@@ -233,6 +239,7 @@ class PodClasses:
         found = self._holders.get(key)
         if found is None:
             found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
+            post(found, term, namespace, self._postings)
         return found
 
     @property
@@ -240,16 +247,20 @@ class PodClasses:
         """The topology keys of every held term."""
         return frozenset(term.topology_key for _, term in self._holders)
 
-    def holders(self) -> Collection[AntiAffinityHolders]:
-        """Return every held term; the caller checks selector and namespace."""
-        return self._holders.values()
+    def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
+        """Yield every held term that might select a pod; the caller checks selector and namespace."""
+        return chain.from_iterable(posted_for(pod, self._postings))
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
-    def pulls_since(self, number: int) -> Iterator[Pull]:
-        """Yield every term that might score a pod, from a number on; the caller checks selector and namespace."""
+    def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
+        """Yield every term that might score a pod, of those numbered ``since`` and higher.
+
+        The caller checks selector and namespace.
+        """
         self._post_pulls()
-        return islice(self._pull_of.values(), number, None)
+        for posted in posted_for(pod, self._pulls):
+            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.number), None)
 
     @property
     def pulls(self) -> int:
@@ -272,7 +283,8 @@ class PodClasses:
         key = ("" if named else own, term, weight, is_required)
         found = self._pull_of.get(key)
         if found is None:
-            found = self._pull_of[key] = Pull(own, term, weight, is_required)
+            found = self._pull_of[key] = Pull(len(self._pull_of), own, term, weight, is_required)
+            post(found, term, own, self._pulls)
         return found
 
 

@@ -156,7 +156,7 @@ class Details:
                 if where:
                     return f"it keeps away from {where}"
             return ""
-        for holders in state.classes.holders():
+        for holders in state.classes.possible_holders(pod):
             if pods.selects_pod(holders.term, holders.namespace, pod, state):
                 held: dict[str, ClassSet] = {}
                 for c in holders.classes:

@@ -33,7 +33,7 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     holders: list[BoundPod] = []
     if "InterPodAffinity" not in profile_of(pod).filters:
         return blocked, ()
-    for group, term in others.repelling():
+    for group, term in others.repelling(pod):
         if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
             continue
         for bound, position in zip(group.bound, group.positions, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import ResourceQuota
@@ -87,9 +89,26 @@ class RunningPods:
         """The pods that wait for a node, one for each template."""
         return tuple(dict.fromkeys(bound.pod for bound in self.pods if not bound.node))
 
-    def repelling(self) -> Iterator[tuple[Alike, PodAffinityTerm]]:
-        """Yield the groups of ``alike``, in their order, with their terms of anti-affinity."""
-        return ((group, term) for group in self.alike for term in group.pod.required_anti_affinity)
+    @cached_property
+    def _terms(self) -> Posted[tuple[int, int]]:
+        """The required anti-affinity of ``alike``: each term as its group's number, and its own in the group."""
+        found: Posted[tuple[int, int]] = {}
+        for number, group in enumerate(self.alike):
+            for term_number, term in enumerate(group.pod.required_anti_affinity):
+                post((number, term_number), term, group.pod.namespace, found)
+        return found
+
+    def repelling(self, pod: Pod) -> Iterator[tuple[Alike, PodAffinityTerm]]:
+        """Yield the groups of ``alike``, in their order, with the terms of anti-affinity that may select a pod.
+
+        All terms for a pod that stands for several with varying labels.
+        """
+        if pod.varying:
+            yield from ((group, term) for group in self.alike for term in group.pod.required_anti_affinity)
+            return
+        for number, term_number in sorted(chain.from_iterable(posted_for(pod, self._terms))):
+            group = self.alike[number]
+            yield group, group.pod.required_anti_affinity[term_number]
 
     @cached_property
     def state(self) -> ClusterState:

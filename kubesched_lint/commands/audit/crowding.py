@@ -109,7 +109,7 @@ class Crowding:
             if _selects_by_place(term):
                 return None
             found += state.classes.tally_of(selected_classes(term, pod.namespace, state)).total(self._lost)
-        for holders in state.classes.holders():
+        for holders in state.classes.possible_holders(pod):
             if selects_pod(holders.term, holders.namespace, pod, state):
                 found += sum(held.tally.total(self._lost) for held in holders.classes)
         return None if found and not state.index.one_node_each(HOSTNAME) else found

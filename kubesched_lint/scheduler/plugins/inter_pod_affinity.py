@@ -60,7 +60,7 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
     found = EMPTY
-    for holders in state.classes.holders():
+    for holders in state.classes.possible_holders(pod):
         work.spend(2 + len(holders.classes) // 4)
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY

@@ -135,7 +135,7 @@ def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Itera
         for pod_class in state.classes.members(chosen):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
-    for pull in state.classes.pulls_since(terms_since):
+    for pull in state.classes.possible_pulls(pod, terms_since):
         work.spend(work.LOOK)
         if selects_pod(pull.term, pull.namespace, pod, state):
             weight = pull.weight * required if pull.is_required else pull.weight

@@ -1,7 +1,6 @@
 """Reads ordinary arguments of ``lint`` without Typer, whose import takes longer than linting a file.
 
-``_lint_options.py`` has the options as Typer declares them. What is not ordinary is left to Typer: help, completion,
-joined short options, and every mistake, so that all messages are its own.
+``_lint_options.py`` has the options as Typer declares them. Help, joined short options and mistakes are left to Typer.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import Option, Source, with_base
 
 _GIVEN, _DEFAULT = Source("COMMANDLINE"), Source("DEFAULT")
-_DIGITS_OF_INT32 = 9
 
 
 class Mistake(Exception):  # noqa: N818 – Typer makes the error
@@ -43,8 +41,7 @@ def call_of_lint(arguments: Sequence[str]) -> Ordinary:
 
 def _values(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str, Any]:
     """Return option → value as Click reads the arguments. Raises Mistake."""
-    known = {flag: (option, True) for option in options for flag in option.opts}
-    known |= {flag: (option, False) for option in options for flag in option.secondary_opts}
+    known = {flag: (one, flag in one.opts) for one in options for flag in (*one.opts, *one.secondary_opts)}
     found: dict[str, Any] = {}
     rest = iter(arguments)
     for word in rest:
@@ -68,6 +65,6 @@ def _converted(option: Option, text: Any) -> object:
         raise Mistake
     if option.kind != "number":
         return text
-    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_OF_INT32 and int(text) >= option.least):
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= option.least):
         raise Mistake
     return int(text)

@@ -264,8 +264,7 @@ def _same_place(one: Judged, other: Judged) -> bool:
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
     """Return whether a trial or a verdict left more pods waiting than all better findings explain.
 
-    A finding without a count explains all, and so does a verdict: it counts what no scheduler avoids, a trial what one
-    does. Two findings on one object may count the same pods.
+    A finding without a count explains all; two on one object may count the same pods.
     """
     if one.finding.evidence.kind != "witness" and one.rule.about != "verdict":
         return False  # a second proof would only name another cause for the same pods
@@ -273,7 +272,7 @@ def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
     counts: dict[ObjectRef, int] = {}
     for other in better:
         count = other.hazard.values.get("pending")
-        if not isinstance(count, int) or other.rule.about == "verdict":
+        if not isinstance(count, int):
             return False
         counts[other.finding.object] = max(count, counts.get(other.finding.object, 0))
     return isinstance(seen, int) and sum(counts.values()) < seen

@@ -41,7 +41,10 @@ def test_a_report_is_all_that_lint_prints(tmp_path: Path) -> None:
     program = (
         "import os, sys; from kubesched_lint.cli import main\n"
         "leave = os._exit\n"
-        "os._exit = lambda code: (sys.stderr.write('SOLVED' * ('highspy' in sys.modules)), leave(code))\n"
+        "def end(code):\n"
+        "    print('SOLVED' * ('highspy' in sys.modules), end='', file=sys.stderr, flush=True)\n"
+        "    leave(code)\n"
+        "os._exit = end\n"
         "sys.argv = 'kubesched-lint lint app.yaml -c cluster.yaml --no-config --no-cache --format json'.split()\n"
         "main()"
     )

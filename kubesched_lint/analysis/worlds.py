@@ -6,7 +6,7 @@ One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.limits import MOST_SPARE
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.scheduler.tolerance import tolerates
 from kubesched_lint.text import first_few
@@ -25,7 +24,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.cluster.nodepools.templates import NodeTemplate
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Taint
@@ -136,6 +134,7 @@ def with_spares(world: World) -> World | None:
     None if the pools could add more than ``MOST_SPARE``.
     """
     from kubesched_lint.analysis.growth import growth_plan
+    from kubesched_lint.cluster.nodepools.templates import first_allowed, fits_limits, take
 
     potential = world.potential
     if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
@@ -155,7 +154,7 @@ def with_spares(world: World) -> World | None:
         if node.name in nodes:
             continue
         if fits_limits(template, limits) == 0:
-            smaller = _smaller(potential.alike[node.name], limits)
+            smaller = first_allowed((offer.template for offer in potential.alike[node.name]), limits)
             if smaller is None:
                 continue
             template, stem = smaller, smaller.stem
@@ -165,11 +164,6 @@ def with_spares(world: World) -> World | None:
         take(template, limits)
     now = world.without_pools
     return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
-
-
-def _smaller(offers: Sequence[Offer], limits: Mapping[str, int]) -> NodeTemplate | None:
-    """Return the largest of the kinds that a pool's limits still allow; they are in this order."""
-    return next((offer.template for offer in offers if fits_limits(offer.template, limits) != 0), None)
 
 
 # --- The cluster after all temporary taints and cordons are gone, and what a workload could use then ------------------

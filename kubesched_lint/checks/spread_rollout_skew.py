@@ -12,7 +12,6 @@ from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.findings import Evidence, Hazard, ObjectRef, Severity, pattern, witness
-from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
@@ -59,16 +58,19 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _rollouts(it: Member) -> Sequence[Skew]:
     """Skews after some rollouts, simulated with the exact scheduler and controller; empty if that is not possible."""
-    if it.workload.suspended or it.world.cluster is None or len(it.world.index) > MOST_NODES or it.replicas > MOST_PODS:
+    if it.workload.suspended or it.world.cluster is None or len(it.world.index) > MOST_NODES:
+        return ()
+    from kubesched_lint.analysis.setting import setting_of  # the simulation, for which few sets ask
+    from kubesched_lint.lifecycle.limits import MOST_PODS
+    from kubesched_lint.lifecycle.skew import skews
+
+    if it.replicas > MOST_PODS:
         return ()
     world = it.world
     if len(world.manifests.workloads) > MOST_WORKLOADS:
         if it.workload.ref not in _simulated_alone(world):
             return ()
         world = world.with_manifests(replace(world.manifests, workloads=(it.workload,)))
-    from kubesched_lint.analysis.setting import setting_of  # the simulation, for which few sets ask
-    from kubesched_lint.lifecycle.skew import skews
-
     setting = setting_of(world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > MOST_PODS:

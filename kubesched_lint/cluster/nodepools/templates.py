@@ -336,6 +336,11 @@ def fits_limits(template: NodeTemplate, left: Mapping[str, int]) -> int | None:
     return max(0, min(counts)) if counts else None
 
 
+def first_allowed(templates: Iterable[NodeTemplate], left: Mapping[str, int]) -> NodeTemplate | None:
+    """Return the first kind of node of which the pool's limits still allow one."""
+    return next((template for template in templates if fits_limits(template, left) != 0), None)
+
+
 def take(template: NodeTemplate, left: dict[str, int]) -> None:
     """Subtract one more node from the remaining limits."""
     size = template.shape.capacity or template.shape.allocatable or {}

@@ -98,14 +98,15 @@ def _standing(setting: Setting, number: int) -> Iterator[int]:
     """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
 
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
-    them, or is preempted.
+    them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
     highest = max(pod.priority or 0 for pod in setting.pods)
     for i in sorted({i for quota in setting.quotas[number] for i in _users(setting)[quota]} - {number}):
         workload, pod = setting.workloads[i], setting.pods[i]
         is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
         in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
-        stands = is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
+        is_made = i not in setting.decisions and workload.custom is None
+        stands = is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
         if stands and surely_granted(setting, i, "deploy") >= setting.wanted(i):
             yield i
 

@@ -346,6 +346,8 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     assert cell(every, "agent", "deploy").bound.least == 1
 
 
+BASELINE = other("Namespace", "default")
+BASELINE["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": "baseline"}
 STRICT = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 
 
@@ -357,6 +359,9 @@ STRICT = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
         ([workload("Job", "db", 1)], False),  # its pod ends
         ([workload("Deployment", "db", 3)], False),  # the quota does not grant all of both
         ([workload("Deployment", "db", 1, {"priority": -1})], False),  # the extra pod may preempt it
+        ([workload("Deployment", "db", 1, paused=True)], False),  # its controller creates no pod
+        ([workload("Deployment", "db", 1, {"priorityClassName": "unknown"})], False),  # nobody has seen its class
+        ([workload("Deployment", "db", 1, {"hostNetwork": True}), BASELINE], False),  # PodSecurity refuses its pod
     ],
 )
 def test_pods_of_others_stand_in_the_way_of_a_surge_pod(beside, is_stuck):

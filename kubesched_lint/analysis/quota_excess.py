@@ -14,6 +14,8 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 
 class Excess(Struct, frozen=True):
+    """An entry of a quota that the pods of some workloads exceed: amounts in the unit of its resource."""
+
     entry: str
     hard: int
     taken: int

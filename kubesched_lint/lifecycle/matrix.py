@@ -296,6 +296,7 @@ class Matrix:
         proven = verdict != DEPENDS and followed and verdict_of(event, any_ends or ())[::2] == (verdict, always)
         if proven and any_ends:  # what no scheduler changes is said with the numbers of all of them
             ends = any_ends
+            verdict, stuck, always = verdict_of(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
         ready = None

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kubesched_lint.cluster.revisions import by_revision, runs_newest
 from kubesched_lint.cluster.running import HASH
 from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.pod import (
+    BoundPod,
+    Container,
+    Pod,
+    PodAffinityTerm,
+    SpreadConstraint,
+    Toleration,
+    WeightedPodAffinityTerm,
+)
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
-from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.pod_labels import REVISION_LABELS, revision_label
 from kubesched_lint.world.world import Member
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
@@ -87,6 +96,63 @@ def _shows_change(written: Pod, running: Pod) -> bool:
         or not set(written.host_ports) <= set(running.host_ports)
         or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
     )
+
+
+_GIVEN = (
+    *("pod-template-generation", "job-name", "controller-uid", "batch.kubernetes.io/"),
+    *("statefulset.kubernetes.io/", "apps.kubernetes.io/", "topology.kubernetes.io/"),
+)
+"""How the keys of labels begin that controllers and the API server add to pods, besides REVISION_LABELS."""
+
+
+def looks_unchanged(it: Member, running: Sequence[BoundPod]) -> bool:
+    """Whether running pods have every field of the template that scheduling reads as it is written, and its images.
+
+    They may have more volumes and containers, which admission adds.
+    """
+    written, stored = it.workload.pod, it.pod
+    return runs_newest(it.workload, running, it.world.cluster) and all(
+        not _shows_change(written, pod)
+        and _own_labels(pod) == _own_labels(written)
+        and (pod.node_selector, _own_tolerations(pod)) == (stored.node_selector, _own_tolerations(stored))
+        and _fixed(written) == _fixed(pod)
+        and (
+            written.required_node_terms == pod.required_node_terms
+            or (not written.required_node_terms and pinned_to(pod))
+        )
+        and (not written.priority_class or written.priority_class == pod.priority_class)
+        and _volumes(written) <= _volumes(pod)
+        and _asks_alike(stored.containers, pod.containers)
+        and _asks_alike(stored.init_containers, pod.init_containers)
+        for pod in {bound.pod for bound in running}
+    )
+
+
+def _own_labels(pod: Pod) -> set[tuple[str, str]]:
+    """Return the labels without those that controllers and the API server add."""
+    return {
+        label for label in pod.labels.items() if not label[0].startswith(_GIVEN) and label[0] not in REVISION_LABELS
+    }
+
+
+def _own_tolerations(pod: Pod) -> set[Toleration]:
+    """Return the tolerations without those of the states of nodes, which controllers and admission add."""
+    return {toleration for toleration in pod.tolerations if not toleration.key.startswith("node.kubernetes.io/")}
+
+
+def _fixed(pod: Pod) -> tuple[object, ...]:
+    rest = pod.pod_requests, pod.resource_claims, pod.runtime_class, pod.host_network, pod.scheduling_gates
+    return (pod.scheduler_name, pod.group, *rest)
+
+
+def _volumes(pod: Pod) -> set[tuple[str, str]]:
+    return {(v.kind, v.claim or v.name) for v in pod.volumes}
+
+
+def _asks_alike(written: Iterable[Container], running: Iterable[Container]) -> bool:
+    """Whether each written container runs with the requests and the image that are written."""
+    known = {c.name: (c.image, c.requests) for c in running}
+    return all(known.get(c.name) == (c.image, c.requests) for c in written)
 
 
 def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.analysis.rollout import changes
+from kubesched_lint.analysis.rollout import changes, looks_unchanged
 from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import AMPLE
@@ -49,6 +49,10 @@ def setting_of(world: World) -> Setting:
         i: s for i, w in enumerate(ordered) if (s := world.member(w).autoscaler) is not None and not _is_empty(sized[i])
     }
     objects = _with_settled_storage(world.objects, world)
+    changing = {i: changes(world.member(w), running[i]) for i, w in enumerate(ordered) if running[i]}
+    kept = frozenset(
+        i for i, new in changing.items() if new is None and looks_unchanged(world.member(ordered[i]), running[i])
+    )
     return Setting(
         tuple(_nodes(world, cluster)),
         replace(
@@ -59,9 +63,10 @@ def setting_of(world: World) -> Setting:
         ),
         sized,
         {i: tuple(_rescheduled(world.member(ordered[i]), pods)) for i, pods in running.items() if pods},
-        {i: changes(world.member(w), running[i]) for i, w in enumerate(ordered) if running[i]},
+        {i: False if i in kept else new for i, new in changing.items()},
         {i: size for i, w in enumerate(ordered) if running[i] and (size := _size(w, cluster)) is not None},
         scalers,
+        looks_unchanged=kept,
         kubernetes_version=world.premises.kubernetes_version,
         leaving=tuple(b for b in world.other_pods if b.terminating and not b.kept_by_finalizers),
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},

@@ -82,7 +82,7 @@ def _acquaintances_of(setting: Setting) -> Mapping[int, tuple[int, ...]]:
 
 
 def _joined(setting: Setting, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    return joined(len(setting.workloads), pairs)
+    return joined(len(setting.workloads), pairs) if len(setting.workloads) > 1 else ((0,),) * len(setting.workloads)
 
 
 def _pairs(setting: Setting) -> Iterator[tuple[int, int]]:
@@ -190,3 +190,8 @@ def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:
 @once_per_setting
 def _unknown_templates(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, ...]]:
     return {members: tuple(filter(setting.is_template_unknown, members)) for members in components(setting)}
+
+
+def assumed_templates(setting: Setting, number: int) -> tuple[int, ...]:
+    """Return the workloads of its group whose templates are assumed to stay as they are."""
+    return tuple(i for i in group_of(setting, number) if i in setting.looks_unchanged)

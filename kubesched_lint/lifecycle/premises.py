@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.controllers.statefulset import budget
-from kubesched_lint.lifecycle.groups import unknown_templates
+from kubesched_lint.lifecycle.groups import assumed_templates, unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
@@ -18,10 +18,9 @@ from kubesched_lint.text import SHOWN, and_more, first_few
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
-def _unknown_names(setting: Setting, number: int) -> str:
-    """Return the names of the workload and its neighbours for which it is unknown whether the template changes."""
-    others = unknown_templates(setting, number)
-    few = [number] * setting.is_template_unknown(number) + [i for i in others if i != number][:SHOWN]
+def _names(setting: Setting, number: int, others: Sequence[int], itself: bool) -> str:
+    """Return the names of the workload, if ``itself`` is one of ``others``, and of some more of these."""
+    few = [number] * itself + [i for i in others if i != number][:SHOWN]
     return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
@@ -37,9 +36,12 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     gated = workload.kind == "StatefulSet" and budget(workload, 1, setting.kubernetes_version) is None
     if gated and ignored not in (None, 1):
         yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
-    names = _unknown_names(setting, number)
+    names = _names(setting, number, unknown_templates(setting, number), setting.is_template_unknown(number))
     if names:
         yield f"whether the manifest changes the template of {names} is unknown: the verdict covers both cases"
+    names = _names(setting, number, assumed_templates(setting, number), number in setting.looks_unchanged)
+    if names:
+        yield f"the manifest changes nothing of {names} that running pods show: a changed image is a rollout"
     if has_unknown_class(workload):
         yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
     for provisioner in _unlocated(setting, workload):
@@ -48,8 +50,8 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
         yield "no pod of a Job has ended yet"
     if any(scaler.mode != "Off" for scaler in setting.objects.vertical_autoscalers):
         yield "VerticalPodAutoscalers leave requests as they are written"
-    if scope.strong and not scope.open_:
-        yield "pods preempt as the default scheduler does it, and victims are gone at once"
+    if scope.strong:
+        yield "pods preempt as kube-scheduler's DefaultPreemption does it, and victims are gone at once"
     if setting.leaving:
         yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving])}"
     yield from _of_guests(setting)

@@ -77,6 +77,10 @@ class Setting(Struct, frozen=True, dict=True):
     """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
     going: tuple[BoundPod, ...] = ()
     """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
+    returning: Mapping[int, tuple[Pod, ...]] = field(default_factory=dict)
+    """By place: pods that ran before, with volumes, and whose successors are all that the workload wants now."""
+    looks_unchanged: frozenset[int] = frozenset()
+    """Places where ``changes`` says False only because nothing that the running pods show is to change."""
     rivals: frozenset[int] | None = None
     """The workloads whose pods may be beside those of the one that is asked about; None: all."""
 
@@ -130,6 +134,10 @@ class Setting(Struct, frozen=True, dict=True):
         pods, usable, quotas = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable, self.quotas))
         return self._sharing(self._among(kept), pods=pods, usable=usable, quotas=quotas)
 
+    def part(self, kept: Sequence[int], **facts: Any) -> Setting:
+        """Return the setting of some workloads, renumbered, in which some ``facts`` (fields) differ."""
+        return replace(self._among(kept), **facts)
+
     def beside(self, rivals: Iterable[int]) -> Setting:
         """Return the setting in which only these workloads have pods beside the one that is asked about.
 
@@ -149,6 +157,7 @@ class Setting(Struct, frozen=True, dict=True):
             workloads=tuple(self.workloads[i] for i in kept),
             running=_renumbered(self.running, kept),
             changes=_renumbered(self.changes, kept),
+            looks_unchanged=frozenset(n for n, i in enumerate(kept) if i in self.looks_unchanged),
             sizes=_renumbered(self.sizes, kept),
             scalers=_renumbered(self.scalers, kept),
             scaled=_renumbered(self.scaled, kept),

@@ -70,8 +70,21 @@ def test_a_changed_template_is_still_rolled_out():
     assert cell(result, "web", "deploy").proven
 
 
-def test_where_nobody_can_tell_both_are_told():
+def test_where_nothing_that_pods_show_changes_only_an_image_may():
     result = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
+    deployed = cell(result, "web", "deploy")
+    assert (deployed.text, deployed.proven) == ("3/3 ok", True)
+    assert any("changes nothing of Deployment default/web that running pods show" in a for a in deployed.assumes)
+    assert cell(result, "web", "rollout").text == "stuck"
+
+
+LABELLED = deepcopy(WEB)
+LABELLED["spec"]["template"]["metadata"]["labels"]["more"] = "by-a-webhook"
+"""What runs if somebody else labels the pods of WEB, or if WEB lost a label: nobody can tell."""
+
+
+def test_where_nobody_can_tell_both_are_told():
+    result = report_of(sketch(1, "abc", "4", "110", *running(LABELLED, *NODES, with_sets=False)), WEB)
     deployed = cell(result, "web", "deploy")
     assert (deployed.text, deployed.verdict, deployed.proven) == ("may get stuck", DEPENDS, False)
     assert any("whether the manifest changes the template of Deployment default/web" in a for a in deployed.assumes)
@@ -172,7 +185,7 @@ def test_pods_whose_affinity_nobody_answers_any_more_stay_when_another_node_is_d
 
 def test_others_say_too_that_nobody_knows_whether_a_template_changes():
     db = workload("Deployment", "db", 1, apart("web", HOSTNAME))
-    result = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
+    result = report_of(sketch(1, "abc", "4", "110", *running(LABELLED, *NODES, with_sets=False)), WEB, db)
     assert any("the template of Deployment default/web" in a for a in cell(result, "db", "deploy").assumes)
 
 

@@ -67,8 +67,8 @@ def stands_alone(setting: Setting, number: int) -> bool:
     nodes = setting.usable[number]
     return (
         not setting.running
-        and len(acquaintances(setting, number)) == 1
         and not any(setting.usable[i] & nodes for i in rivals if i != number)
+        and len(acquaintances(setting, number)) == 1
         and not any(
             selector is not None and selector.matches(kind.pod.labels)
             for kind in other_pods(setting)

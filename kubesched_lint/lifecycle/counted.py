@@ -30,6 +30,9 @@ def count(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
     work.spend(work.SETUP + len(setting.workloads) // 4)
     bounds = _despite_deletions(setting, event, number)
+    if setting.leaving and bounds.least.pods and may_miss([setting.pods[number]], setting.cluster):
+        bounds.least = Counted(0, "a waiting pod may not be requeued when a pod that terminates is gone")
+        bounds.never_stuck = False
     if _waits_in_turn(setting, number):
         bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
         bounds.never_stuck = False
@@ -178,7 +181,7 @@ def _spares_none(setting: Setting, number: int) -> bool:
 def _count(setting: Setting, event: str, number: int) -> EventBounds:
     bounds = _foreseen(setting, event, number)
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
-        lost = _zones(setting) if event == "zone-loss" else [0]
+        lost = zones_of(setting) if event == "zone-loss" else [0]
         if not finds_room(setting, number, lost, int(event != "zone-loss")):
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
@@ -397,7 +400,7 @@ def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> 
 
 def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     wanted = setting.wanted(number)
-    lost = _zones(setting)
+    lost = zones_of(setting)
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
@@ -409,22 +412,26 @@ def _without_a_zone(setting: Setting, number: int) -> EventBounds:
 
 
 @once_per_setting
-def _zones(setting: Setting) -> list[NodeSet]:
+def zones_of(setting: Setting) -> list[NodeSet]:
+    """Return the nodes of each zone."""
     return [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
 
 
 def _drained(setting: Setting, number: int) -> EventBounds:
     bounds = _without_one(setting, number, gone=False)
     bounds.never_stuck = True
-    if setting.workloads[number].kind == "DaemonSet":
-        return bounds
-    budgets = setting.guards(number)
+    stopped_by_budgets(setting, number, bounds)
+    return bounds
+
+
+def stopped_by_budgets(setting: Setting, number: int, bounds: EventBounds) -> None:
+    """Change the bounds of a drain where budgets may refuse to evict pods of the workload."""
+    budgets = setting.guards(number) if setting.workloads[number].kind != "DaemonSet" else ()
     if not budgets:
-        return bounds
+        return
     alone = [b for b in budgets if setting.is_alone(b)]
     if len(budgets) > 1 or not alone or bounds.least.pods < bounds.wanted:
         bounds.never_stuck = False
     else:
         bounds.never_stuck = allowed_if_healthy(budgets[0], setting.workloads[number].kind, bounds.wanted) > 0
         bounds.always_stuck = not bounds.never_stuck
-    return bounds

@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import components
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
 from kubesched_lint.lifecycle.setting import Setting
 
@@ -32,6 +33,8 @@ class Counting:
             if doubt:
                 bounds.least, bounds.never_stuck = Counted(0, doubt), False
             with_devices(bounds, self.setting, members, number)
+            if not (bounds.is_fine or bounds.is_bad):
+                sharpened(self.setting, event, number, bounds)
             self._known[event, number] = bounds
         return bounds
 

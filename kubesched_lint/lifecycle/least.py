@@ -27,7 +27,7 @@ from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_tied, tie_of
+from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
@@ -103,9 +103,12 @@ def least_placed(
     ask = _ask(setting, number, wanted, open_, nodes_fewer, others_stay=others_stay)
     if isinstance(ask, Counted):
         return ask
-    if tie.reaches:
-        is_wide = bool(pod.required_affinity or ask.wide_spread or ask.wide_apart or ask.shut)
-        return MAY_TIE if is_wide else least_tied(tie, wanted, ask.open_, partial(ask.closed, wanted - 1), nodes_fewer)
+    if tie.reaches or tie.homes:
+        if pod.required_affinity or ask.wide_spread or ask.wide_apart or ask.shut:
+            return MAY_TIE
+        if tie.homes:
+            return least_at_home(tie.homes, wanted, ask.open_, ask.closed)
+        return least_tied(tie, wanted, ask.open_, partial(ask.closed, wanted - 1), nodes_fewer)
     if pod.required_affinity:
         if _opens_by_itself(ask, remade_early=not gone and bool(nodes_fewer), mixed=mixed):
             return _least_alone(ask)

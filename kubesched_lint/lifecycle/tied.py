@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.binding import topology_keys
+from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
-from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
+from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, pod_claims
 
 MAY_TIE = Counted(0, "its volumes may tie it to where they are")
 REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
@@ -28,6 +31,8 @@ class Tie(NamedTuple):
     """Nodes that refuse no new volume, whatever other pods are there."""
     reaches: Mapping[str, NodeSet]
     """In words: sets of nodes; a pod that ran before may only return to those of one of them. Empty: to any."""
+    homes: tuple[NodeSet, ...] = ()
+    """For each of its pods, the nodes that reach its volumes, if these are known."""
 
 
 def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | None:
@@ -40,6 +45,8 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
         return None
     if not workload.claim_templates:
         return Tie(setting.index.all, {})
+    if number in setting.returning:
+        return _known_tie(setting, number, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
     if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
         return None
@@ -50,6 +57,54 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
         return Tie(open_, {})
     reaches = _reaches(setting, provisioners, setting.usable[number])
     return Tie(open_, reaches) if len(reaches) <= MOST_TRIED else None
+
+
+def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
+    """Whether each claim of these pods is bound to a volume that exists, and that more than one pod may use."""
+    for pod in pods:
+        claims = pod_claims(pod, storage)
+        mounted = sum(v.kind in ("persistentVolumeClaim", "ephemeral") for v in pod.volumes)
+        known = (c.volume_name in storage.volumes and "ReadWriteOncePod" not in c.access_modes for c in claims.bound)
+        if len(claims.bound) != mounted or not all(known):
+            return False
+    return True
+
+
+def _known_tie(setting: Setting, number: int, wanted: int) -> Tie | None:
+    """Return where the volumes hold pods that take over those of running ones."""
+    storage, templates = setting.cluster.storage, setting.workloads[number].claim_templates
+    classes = [storage.classes.get(t.storage_class or "") for t in templates]
+    homes = _homes(setting, number)
+    if len(homes) != wanted or not all(homes):
+        return None
+    drivers = frozenset(migrated(c.provisioner) for c in classes if c is not None)
+    return Tie(_attaching(setting, drivers), {}, homes) if all(classes) else None
+
+
+@once_per_workload
+def _homes(setting: Setting, number: int) -> tuple[NodeSet, ...]:
+    found = []
+    for pod in setting.returning[number]:
+        home = setting.index.all
+        for plugin in (volume_binding, volume_zone):
+            for rejection in plugin.reject(pod, setting.cluster, home):
+                home &= ~rejection.nodes
+        found.append(home)
+    return tuple(found)
+
+
+def least_at_home(
+    homes: Sequence[NodeSet], wanted: int, open_: NodeSet, closed: Callable[[int, NodeSet], int]
+) -> Counted:
+    """Return ``wanted`` if the nodes that reach a pod's volumes keep one that is open to it, for each pod, else 0.
+
+    ``closed`` is the most nodes of a set that others and a number of its own pods close.
+    """
+    for home in dict.fromkeys(homes):
+        here = home & open_
+        if here.bit_count() <= closed(sum(bool(home & other) for other in homes) - 1, here):
+            return Counted(0, "the nodes that reach the volumes of one of its pods may fill up")
+    return Counted(wanted, "each of its pods finds room on the nodes that reach its volumes")
 
 
 def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int) -> Counted:

@@ -1,0 +1,416 @@
+"""The part of a set that can influence one cell: whose pods may move in its event, and which pods stand meanwhile.
+
+Counting over the whole set takes every pod for one that may be anywhere. Three arguments make the part smaller, each
+valid for every order of events:
+
+- *Only movers move.* An event makes new pods of few workloads. All others are quiet: their running pods stand where
+  they are, unless a mover preempts them. A loss moves the pods of the lost nodes only.
+- *Only who waits preempts.* If counting proves that a mover finds room in every state of the part, it never has to
+  preempt anybody; so the first preemption would be that of another mover.
+- *By force.* A pod that may preempt waits only if each node is closed to it by pods of at least its own priority:
+  ``SelectVictimsOnNode`` of ``defaultpreemption/default_preemption.go`` removes all weaker pods of the node, and
+  budgets only rank the candidates. Weaker pods may close a node from another one (a spread, anti-affinity over a
+  zone), so those that such a constraint counts stay in the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kubesched_lint import work
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.lifecycle.counted import count, stopped_by_budgets, zones_of
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_outcomes import size_after
+from kubesched_lint.lifecycle.guests import comes_back
+from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.hypotheses import leaves
+from kubesched_lint.lifecycle.node_events import cordoned
+from kubesched_lint.lifecycle.others import OtherPods, other_pods
+from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
+from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
+from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler, profile_of
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import static_feasible
+
+_STANDS = "its pods run, and nothing that moves can preempt them"
+
+
+class _Moves(NamedTuple):
+    """Whose pods an event makes anew."""
+
+    whole: frozenset[int]
+    """The workloads of which any pod may be made anew."""
+    some: tuple[tuple[int, int], ...] = ()
+    """(workload, number of its pods that are made anew): its other pods stand."""
+    lost: NodeSet = 0
+    """The nodes that are lost or drained."""
+    drained: bool = False
+    event: str = ""
+    """What happens to one workload: a rollout, or a change of its size."""
+    number: int = -1
+    """That workload."""
+
+
+class _Mover(NamedTuple):
+    """Pods that are made anew, of a workload of the set or of the owner of other pods."""
+
+    place: int
+    """In the part."""
+    number: int
+    """In the set; -1 for other pods."""
+    pod: Pod
+    nodes: NodeSet
+    """Where its pods may be, as positions in the whole set."""
+
+
+class _Part(NamedTuple):
+    setting: Setting
+    places: Mapping[int, int]
+    """Number in the set → place in the part, of each mover."""
+    movers: tuple[_Mover, ...]
+    untied: frozenset[int]
+    """Places of movers with volumes of which it is not known where they are."""
+
+
+class _Pressed(NamedTuple):
+    """What moves when pods that may have to preempt others do so."""
+
+    moves: _Moves
+    pressing: tuple[_Mover, ...]
+    """The movers that may have to preempt."""
+
+
+def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
+    """Return that all pods of a workload run after an event, whatever the order; None if the part does not tell.
+
+    Where a drain ends is not asked: see ``stopped_by_budgets``.
+    """
+    if not _is_asked(setting, number) or (event in LOSSES and not _survives(setting, event, number)):
+        return None
+    if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
+        return None  # everybody moves and nobody is left out: the part is the whole
+    why = _STANDS
+    for start in _starts(setting, event, number):
+        pressed = _pressed(setting, start)
+        if number not in pressed.moves.whole and number not in dict(pressed.moves.some):
+            continue
+        part = _part_for(setting, number, pressed)
+        if part is None or _may_not_return(setting, number, part, pressed.pressing):
+            return None
+        bounds = _count(part, start, part.movers[part.places[number]])
+        if not bounds.is_fine:
+            return None
+        why = bounds.least.why
+    return Counted(setting.wanted(number), why)
+
+
+def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) -> None:
+    """Change bounds that leave a cell open where the part decides it."""
+    found = surely_fine(setting, event, number)
+    if found is not None:
+        bounds.least, bounds.never_stuck = found._replace(pods=bounds.wanted), True
+        if event == "drain":
+            stopped_by_budgets(setting, number, bounds)
+
+
+# --- who is asked -----------------------------------------------------------------------------------------------------
+
+
+def _is_asked(setting: Setting, number: int) -> bool:
+    """Whether the arguments hold for a workload."""
+    plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
+    if not plain or setting.need_devices((number,)) or number in quota_short(setting):
+        return False
+    pod, workload = setting.pods[number], setting.workloads[number]
+    follows = bool(pod.required_affinity) and bool(quota_short(setting))
+    return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+
+
+def _survives(setting: Setting, event: str, number: int) -> bool:
+    """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
+    if setting.workloads[number].kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+        return False
+    return event != "drain" or setting.workloads[number].kind == "DaemonSet" or not comes_back(setting, number)
+
+
+def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
+    """Whether pods of a workload may be preempted and not be made again, miss that they fit, or be held by volumes."""
+    workload = setting.workloads[number]
+    held = bool(workload.claim_templates) and part.places[number] not in part.setting.returning
+    lost = workload.kind == "Pod" or held or may_miss([setting.pods[number]], setting.cluster)
+    return lost and any(_outranks(setting, mover, number) for mover in pressing if mover.number != number)
+
+
+# --- who moves --------------------------------------------------------------------------------------------------------
+
+
+@once_per_setting
+def quiet(setting: Setting) -> frozenset[int]:
+    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change."""
+    return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
+
+
+def _is_quiet(setting: Setting, number: int) -> bool:
+    running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
+    if len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
+        return False
+    if running and (setting.changes.get(number, True) is not False or not setting.is_settled(number)):
+        return False
+    return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
+
+
+def _stays(setting: Setting, bound: BoundPod) -> bool:
+    node = setting.nodes[setting.index.positions[bound.node]]
+    return not any(leaves(bound.pod, taint) for taint in node.taints)
+
+
+def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
+    """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
+    everybody = frozenset(range(len(setting.workloads)))
+    restless = everybody - quiet(setting)
+    if event in LOSSES and number in restless:  # where its pods are at the time of the loss is not known
+        yield _Moves(everybody, event=event, number=number)
+        return
+    if event in LOSSES:
+        single = (1 << position for position in range(len(setting.nodes)))
+        for lost in zones_of(setting) if event == "zone-loss" else single:
+            yield _Moves(restless, tuple(_on(setting, lost)), lost, drained=event == "drain")
+        return
+    grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
+    if event != "deploy" and (grows or number in restless):
+        yield _Moves(restless | {number}, event=event, number=number)
+    else:
+        yield _Moves(restless)
+
+
+def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
+    """Yield (quiet workload, number of its pods on some nodes); pods of a DaemonSet go with their node."""
+    at = setting.index.positions
+    for i in sorted(quiet(setting)):
+        if setting.workloads[i].kind != "DaemonSet":
+            moved = sum(lost >> at[b.node] & 1 for b in setting.running.get(i, ()))
+            if moved:
+                yield i, moved
+
+
+def _pressed(setting: Setting, start: _Moves) -> _Pressed:
+    """Return who moves in the end: also the workloads that movers may have to preempt, and so on."""
+    known = _known_pressed(setting)
+    if start not in known:
+        known[start] = _grown(setting, start)
+    return known[start]
+
+
+@once_per_setting
+def _known_pressed(setting: Setting) -> dict[_Moves, _Pressed]:
+    return {}
+
+
+def _grown(setting: Setting, start: _Moves) -> _Pressed:
+    moves, everybody = start, frozenset(range(len(setting.workloads)))
+    while True:
+        part, still = _part(setting, moves, everybody, frozenset()), quiet(setting) - moves.whole
+        strong = [m for m in part.movers if (m.pod.priority or 0) > _lowest(setting)]
+        if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
+            strong = [m for m in strong if not _count(part, start, m).is_fine]
+        shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
+        if not shaken:
+            return _Pressed(moves, tuple(strong))
+        some = tuple((i, n) for i, n in moves.some if i not in shaken)
+        moves = moves._replace(whole=moves.whole | shaken, some=some)
+
+
+@once_per_setting
+def _lowest(setting: Setting) -> float:
+    """Return the lowest priority of all pods: who has no more preempts nobody."""
+    ranks = [pod.priority or 0 for kinds in setting.kinds for pod in kinds]
+    return min([*ranks, *(kind.pod.priority or 0 for kind in other_pods(setting))], default=inf)
+
+
+def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
+    """Whether pods of a mover may preempt those of a workload."""
+    if mover.pod.preemption_policy == "Never" or mover.pod.node_name or not mover.nodes & setting.reach[number]:
+        return False
+    return (mover.pod.priority or 0) > min(pod.priority or 0 for pod in setting.kinds[number])
+
+
+# --- the part ---------------------------------------------------------------------------------------------------------
+
+
+def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
+    """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
+    floor = _rank(setting, number) if _may_force(setting, number) else -inf
+    meets = frozenset(
+        i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)
+    )
+    forced = frozenset(kind.pod for kind in other_pods(setting) if not _meets(setting, number, kind.pod, floor))
+    for kind in other_pods(setting):
+        if kind.pod not in forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
+            return None
+    return _part(setting, pressed.moves, meets | {number}, forced)
+
+
+def _may_evict(mover: _Mover, kind: OtherPods) -> bool:
+    weaker = (kind.pod.priority or 0) < (mover.pod.priority or 0)
+    return weaker and mover.pod.preemption_policy != "Never" and bool(kind.nodes & mover.nodes)
+
+
+def _rank(setting: Setting, number: int) -> int:
+    return setting.pods[number].priority or 0
+
+
+def _may_force(setting: Setting, number: int) -> bool:
+    """Whether weaker pods on a node never keep a pod of a workload from it."""
+    pod, workload = setting.pods[number], setting.workloads[number]
+    preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts
+    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes) or workload.claim_templates or pod.node_name
+    return preempts and not (pod.required_affinity or is_held)
+
+
+def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:
+    """Whether a pod of others may keep one of a workload with rank ``floor`` waiting, even if that may preempt."""
+    if (other.priority or 0) >= floor:
+        return True
+    pod, index = setting.pods[number], setting.index
+    spread = (c for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key))
+    if other.namespace == pod.namespace and any(
+        c.selector is not None and c.selector.matches(other.labels) for c in spread
+    ):
+        return True
+    return any(
+        setting.selects(term, holder, seen)
+        for holder, seen in ((pod, other), (other, pod))
+        for term in holder.required_anti_affinity
+        if not index.one_node_each(term.topology_key)
+    )
+
+
+def _part(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+    """Return the setting in which the movers among ``meets`` are made anew beside all pods that stand.
+
+    Its ``objects.pods`` are those that stand, of the set as well, without pods of others that can be ``forced`` out.
+    """
+    known, key = _known_parts(setting), (moves._replace(event="", number=-1), meets, forced)
+    if key not in known:
+        known[key] = _put_together(setting, moves, meets, forced)
+    return known[key]
+
+
+@once_per_setting
+def _known_parts(setting: Setting) -> dict[Hashable, _Part]:
+    return {}
+
+
+def _put_together(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+    work.spend(work.SETUP + len(setting.objects.pods) // 4)
+    kept = sorted((moves.whole | dict(moves.some).keys()) & meets)
+    index = _index_after(setting, moves)
+    lost = frozenset(setting.nodes[p].name for p in positions(moves.lost))
+    others = [b for b in setting.objects.pods if b.pod not in forced or _outlasts_preemption(b)]
+    standing = [b for b in others if b.node and (b.node not in lost or (moves.drained and b.outlasts_drains))]
+    made = _Made(setting, moves, index, lost)
+    for i in kept:
+        standing += made.add(i)
+    for i in sorted(meets.difference(kept)):
+        own = setting.running.get(i, ())
+        standing += (b for b in own if b.node not in lost or (moves.drained and b.outlasts_drains))
+    guests = _owners_of([b for b in others if not b.node or (b.node in lost and not b.outlasts_drains)])
+    return made.part(kept, tuple(standing), guests)
+
+
+def _outlasts_preemption(bound: BoundPod) -> bool:
+    """Whether a pod keeps its room after its deletion: a finalizer or the kubelet keeps it, as it does static pods."""
+    is_static = bound.owner is not None and bound.owner.kind == "Node"
+    return bound.kept_by_finalizers or bound.terminating or is_static
+
+
+def _index_after(setting: Setting, moves: _Moves) -> NodeIndex:
+    """Return the nodes after a loss, in their order, or with the drained node cordoned."""
+    if not moves.lost:
+        return setting.index
+    if moves.drained:
+        return setting.index.with_taints({p: cordoned(setting.nodes[p]) for p in positions(moves.lost)})
+    kept = tuple(node for p, node in enumerate(setting.nodes) if not moves.lost >> p & 1)
+    return NodeIndex(kept, setting.index.device_resources)
+
+
+def _owners_of(pods: Iterable[BoundPod]) -> Sequence[Workload]:
+    """Return owners that make these pods of others again; nobody makes a bare pod again once it had a node."""
+    counts: dict[Pod, int] = {}
+    owners: dict[Pod, str] = {}
+    for bound in pods:
+        if bound.owner is not None or not bound.node:
+            counts[bound.pod] = counts.get(bound.pod, 0) + 1
+            owners[bound.pod] = bound.name if bound.owner is None else bound.owner.name
+    # Nobody counts on them as leaders of an affinity, as ``made_again`` would on a ReplicaSet.
+    return [Workload("ReplicationController", pod.namespace, owners[pod], pod, replicas=n) for pod, n in counts.items()]
+
+
+class _Made:
+    """The movers of a part, while it is put together."""
+
+    def __init__(self, setting: Setting, moves: _Moves, index: NodeIndex, lost: frozenset[str]) -> None:
+        self._setting, self._moves, self._index, self._lost = setting, moves, index, lost
+        self._workloads: list[Workload] = []
+        self._running: dict[int, tuple[BoundPod, ...]] = {}
+        self._returning: dict[int, tuple[Pod, ...]] = {}
+        self._untied: set[int] = set()
+
+    def add(self, number: int) -> Sequence[BoundPod]:
+        """Add a workload of the set. Return its pods that stand."""
+        setting, place, workload = self._setting, len(self._workloads), self._setting.workloads[number]
+        own, is_whole = setting.running.get(number, ()), number in self._moves.whole
+        moved = own if is_whole else tuple(b for b in own if b.node in self._lost)
+        if workload.claim_templates:
+            pods = tuple(bound.pod for bound in moved)
+            if number in quiet(setting) and have_volumes(pods, setting.cluster.storage):
+                self._returning[place] = pods
+            elif self._lost or own:
+                self._untied.add(place)
+        if is_whole and own and not self._is_made_as_it_was(number):
+            self._running[place] = own
+        is_sized = is_whole or workload.kind == "DaemonSet"
+        self._workloads.append(workload if is_sized else replace(workload, replicas=len(moved)))
+        return [b for b in own if b not in moved]
+
+    def _is_made_as_it_was(self, number: int) -> bool:
+        """Whether new pods of a quiet workload ask for what the running ones do, and may go where these are."""
+        setting = self._setting
+        if number not in quiet(setting):
+            return False
+        pod, at = setting.pods[number], setting.index.positions
+        own = setting.running[number]
+        here = of([at[b.node] for b in own])
+        return not here & ~setting.usable[number] and all(b.pod.requests == pod.requests for b in own)
+
+    def part(self, kept: Sequence[int], standing: tuple[BoundPod, ...], guests: Sequence[Workload]) -> _Part:
+        setting, index = self._setting, self._index
+        found = setting.part(
+            kept,
+            nodes=index.nodes,
+            objects=replace(setting.objects, pods=standing, quotas=()),
+            workloads=(*self._workloads, *guests),
+            running={place: pods for place, pods in self._running.items() if pods},
+            returning=self._returning,
+        )
+        pods = (*(setting.pods[i] for i in kept), *(guest.pod for guest in guests))
+        found.__dict__.update(index=index, admission=setting.admission, pods=pods)
+        movers = [_Mover(place, i, setting.pods[i], setting.usable[i]) for place, i in enumerate(kept)]
+        for guest in guests:
+            movers.append(_Mover(len(movers), -1, guest.pod, static_feasible(guest.pod, setting.index)))
+        return _Part(found, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
+
+
+def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
+    """Return what counting says of a mover: of its own event, or of pods that come one after another."""
+    if mover.place in part.untied or (start.lost and part.setting.running.get(mover.place)):
+        return EventBounds(1, MAY_TIE, Counted(1, ""))
+    event = start.event if mover.number == start.number else "deploy"
+    return count(part.setting, event, mover.place)

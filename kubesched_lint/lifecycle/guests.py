@@ -16,19 +16,20 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.identity import each_once
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.limits import MOST_MOVED
 from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
+_FROM_NODES = frozenset([ZONE, REGION])
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
@@ -155,10 +156,10 @@ class Guests:
     @cached_property
     def hosted(self) -> tuple[Guest, ...]:
         """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
-        pods = [b for b in self._pods if not b.kept_by_finalizers]
-        if not pods or len(pods) > MOST_MOVED:
-            return ()
         weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}
+        pods = [b for b in self._pods if not b.kept_by_finalizers and (b.owner is None or _owner_of(b) in weak)]
+        if len(pods) > MOST_MOVED:
+            return ()
         groups: list[list[BoundPod]] = []
         for bound in pods:
             group = next((g for g in groups if _is_alike(g[0], bound)), None)
@@ -166,17 +167,11 @@ class Guests:
                 groups.append([bound])
             else:
                 group.append(bound)
-        return tuple(
-            _guest(group)
-            for group in groups
-            if (group[0].owner is None or _owner_of(group[0]) in weak) and self._is_predictable(group)
-        )
+        return tuple(_guest(group) for group in groups if self._is_predictable(group))
 
     def _is_predictable(self, group: Sequence[BoundPod]) -> bool:
         """Whether it is known where the group's pods go, and in which order."""
         owner, pod = group[0].owner, group[0].pod
-        if any(covers(b, bound.namespace, bound.pod.labels) for bound in group for b in self._setting.objects.budgets):
-            return False
         if any(bound.node and bound.node not in self._setting.index.positions for bound in group):
             return False
         if owner is None:
@@ -184,7 +179,8 @@ class Guests:
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
         by_devices = self._setting.cluster.may_serve(pod)
         plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
-        same = all(same_values(bound.pod, pod) for bound in group)
+        pod = _before_binding(pod)
+        same = all(same_values(_before_binding(bound.pod), pod) for bound in group)
         return known and plain and same and knows_scheduler(pod)
 
 
@@ -194,6 +190,13 @@ def comes_back(setting: Setting, number: int) -> bool:
     return (
         setting.workloads[number].kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
     )
+
+
+def _before_binding(pod: Pod) -> Pod:
+    """Return a pod without the labels that binding gives it from its node (``binding.with_topology_labels``)."""
+    if not _FROM_NODES & pod.labels.keys():
+        return pod
+    return replace(pod, labels={key: value for key, value in pod.labels.items() if key not in _FROM_NODES})
 
 
 def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
@@ -212,7 +215,7 @@ def _guest(group: Sequence[BoundPod]) -> Guest:
         name, kind, pod = f"{first.name}{and_more(len(group) - 1)}", "Pod", first.pod
     else:
         name, kind = first.owner.name, first.owner.kind
-        pod = _where_it_runs(first.pod, group) if kind == "DaemonSet" else first.pod
+        pod = _where_it_runs(first.pod, group) if kind == "DaemonSet" else _before_binding(first.pod)
     return Guest(Workload(kind, first.namespace, name, pod, replicas=len(group)), tuple(group))
 
 

@@ -13,7 +13,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint import work
-from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
+from kubesched_lint.controllers.bounds import allowed_disruptions, lets_unready_go
+from kubesched_lint.lifecycle.budget_counts import BudgetCounts
 from kubesched_lint.lifecycle.hints import (
     wakes_on_delete,
     wakes_on_lost_label,
@@ -154,12 +155,8 @@ class Evictions:
     ) -> None:
         self._transitions = transitions
         self._positions = positions
-        self._budgets = budgets
+        self._budgets = BudgetCounts(transitions, budgets)
         self._spared = spared
-        self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
-        """Slot → the budgets that select its pods."""
-        self._guarded: dict[DisruptionBudget, tuple[int, list[int]]] = {}
-        """A budget → the slots that it selects among the first ones, and how many those are."""
         self._stays: dict[int, bool] = {}
         """Slot → whether nobody evicts its pods."""
         self._leaving: dict[Held, tuple[int, ...]] = {}
@@ -221,40 +218,13 @@ class Evictions:
 
     def is_allowed(self, slot: int, state: State) -> bool:
         """Whether a pod may be evicted: no budget selects it, or one that allows it; two budgets are an error."""
-        ours = self.guards(slot)
+        ours = self._budgets.guards(slot)
         if len(ours) > 1:
             return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
-        counts = [(b, *self._counted(b, state)) for b in ours]
+        counts = [(b, *self._budgets.counted(b, state)) for b in ours]
         if self._transitions.pod_types.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
             return True
         return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
-
-    def guards(self, slot: int) -> tuple[DisruptionBudget, ...]:
-        """Return the budgets that select the pods of a slot."""
-        found = self._guards.get(slot)
-        if found is None:
-            pod = self._transitions.oracle.pod(slot)
-            found = self._guards[slot] = tuple(b for b in self._budgets if covers(b, pod.namespace, pod.labels))
-        return found
-
-    def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
-        """Return (expected, healthy): numbers of pods that the budget selects in this state."""
-        transitions, pod_types = self._transitions, self._transitions.pod_types
-        bound, waiting = transitions.counts(state)
-        slots = self._slots_of(budget)
-        healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
-        total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
-        owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
-        ours = (w for w in transitions.desired_states if w.workload in owners)
-        return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
-
-    def _slots_of(self, budget: DisruptionBudget) -> list[int]:
-        known, found = self._guarded.get(budget, (0, list[int]()))
-        every = len(self._transitions.pod_types.slots)
-        if known < every:
-            found += [slot for slot in range(known, every) if budget in self.guards(slot)]
-            self._guarded[budget] = every, found
-        return found
 
 
 class Drain(Evictions):

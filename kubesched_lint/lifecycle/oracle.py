@@ -7,14 +7,15 @@ where it scores only a sample (100 nodes and more). *Proof* is any scheduler tha
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
@@ -23,13 +24,14 @@ from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import Hopeless, may_miss
 from kubesched_lint.lifecycle.limits import MOST_FOLLOWED
-from kubesched_lint.lifecycle.preempting import Preemption, evictions
+from kubesched_lint.lifecycle.preempting import Preemption, any_eviction, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
 from kubesched_lint.lifecycle.storage_objects import keys_read, nodes_named
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.binding import bind, bound_claim, placed
@@ -110,6 +112,10 @@ class Oracle:
         self._hopeless = Hopeless(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
+        self._left = 0
+        """How many pods left a node in the states that were shown."""
+        self._in_vain: dict[tuple[int, int], int] = {}
+        """(kind, position) of a pod that no eviction helps → ``_left``: only a pod that leaves changes that."""
         self.decisions = 0
 
     def _holdings(self, *, every: bool) -> Holdings | None:
@@ -247,18 +253,42 @@ class Oracle:
             found = self._evictions[key] = self._evict(state, slot, position)
         return found
 
-    def _evict(self, state: State, slot: int, position: int) -> tuple[Preemption, ...]:
-        pod = self.pod(slot, position)
-        if not self.preempting or pod.preemption_policy == "Never":
-            return ()
+    def any_eviction(
+        self,
+        state: State,
+        slot: int,
+        position: int,
+        budgets: Callable[[], Sequence[tuple[DisruptionBudget, int]]],
+        random: Random,
+    ) -> Preemption | None:
+        """Return a random one of the preemptions that a course follows; None if there is none."""
+        self.show(state)
+        key = self._same_decision(slot), position
+        if not self.preempting or self._in_vain.get(key) == self._left:
+            return None
+        pod, resolvable = self.pod(slot, position), self._resolvable(state, slot, position)
+        found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
+        if found is None and not (pod.required_affinity or any(c.is_hard for c in pod.spread)):
+            self._in_vain[key] = self._left
+        return found
+
+    def _resolvable(self, state: State, slot: int, position: int) -> NodeSet:
+        """Return the nodes where preemption may help a waiting pod."""
         found = self.diagnosis(state, slot, position)
-        if found.waits_for or found.refusal is not None or found.feasible:
-            return ()
-        standing = {
+        helps = self.pod(slot, position).preemption_policy != "Never" and not found.waits_for
+        return found.resolvable if helps and found.refusal is None and not found.feasible else 0
+
+    def _standing(self, state: State) -> Mapping[int, Sequence[tuple[int, Placement]]]:
+        return {
             p: [(s, placement) for s, _ in held for placement in self._placed[s, p]]
             for p, held in enumerate(state.bound)
         }
-        options = evictions(pod, found.resolvable, standing, self.cluster)
+
+    def _evict(self, state: State, slot: int, position: int) -> tuple[Preemption, ...]:
+        resolvable = self._resolvable(state, slot, position) if self.preempting else 0
+        if not resolvable:
+            return ()
+        options = evictions(self.pod(slot, position), resolvable, self._standing(state), self.cluster)
         if options is None:
             self.gave_up = True
             return ()
@@ -303,6 +333,7 @@ class Oracle:
             while len(here) > after.get(slot, 0):
                 gone = here.pop()
                 self._hopeless.goes(position)
+                self._left += 1
                 self.cluster.remove(gone)
                 if not gone.holder:
                     self._taken.setdefault((slot, position), []).append(gone)

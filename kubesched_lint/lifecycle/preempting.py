@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from random import Random
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.preemption import cost, victims_on
 
 
@@ -55,10 +57,39 @@ def evictions(
     ]
 
 
+def any_eviction(
+    pod: Pod,
+    resolvable: NodeSet,
+    standing: Mapping[int, Sequence[tuple[int, Placement]]],
+    cluster: ClusterState,
+    budgets: Sequence[tuple[DisruptionBudget, int]],
+    random: Random,
+) -> Preemption | None:
+    """Return one default preemption for a pod that fits nowhere, with pods of equal priority in a random order of ages.
+
+    None if no eviction helps. ``budgets`` have the numbers of pods that may be evicted; else as ``evictions``.
+    """
+    found: list[Option] = []
+    for position in positions(resolvable):
+        weaker = [(s, p) for s, p in standing.get(position, ()) if (p.pod.priority or 0) < (pod.priority or 0)]
+        if weaker:
+            random.shuffle(weaker)
+            order = sorted((p for _, p in weaker), key=lambda p: -(p.pod.priority or 0))
+            option = _option(pod, position, order, {p: s for s, p in weaker}, cluster, budgets)
+            found += [] if option is None else [option]
+    least = min((price for price, _ in found), default=None)
+    return None if least is None else random.choice([eviction for price, eviction in found if price == least])
+
+
 def _option(
-    pod: Pod, position: int, order: Sequence[Placement], slots: Mapping[Placement, int], cluster: ClusterState
+    pod: Pod,
+    position: int,
+    order: Sequence[Placement],
+    slots: Mapping[Placement, int],
+    cluster: ClusterState,
+    budgets: Sequence[tuple[DisruptionBudget, int]] = (),
 ) -> Option | None:
-    found = victims_on(pod, position, order, cluster)
+    found = victims_on(pod, position, order, cluster, budgets)
     if found is None or not found.victims:
         return None
     counts: dict[int, int] = {}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.hints import is_blind
+from kubesched_lint.lifecycle.hints import is_blind, may_miss
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.workload import Workload
 
 
 class PreemptionScope(NamedTuple):
@@ -21,6 +23,8 @@ class PreemptionScope(NamedTuple):
     """A workload that may preempt others; empty: none."""
     open_: str = ""
     """Why no search can follow the preemption; empty: a search can."""
+    untold: str = ""
+    """Why no trace can follow it either; empty: traces can."""
     uncounted: bool = False
     """Whether an event may end well although counting proves it bad, because the real pods may differ."""
 
@@ -45,18 +49,23 @@ def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScop
     """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
     why = next(_uncounted(setting, members), "")
     if why:
-        return PreemptionScope("", why, uncounted=True)
+        return PreemptionScope("", why, why, uncounted=True)
     outranked = _outranked(setting, members)
     guest = next(guests_of(setting).weaker(members), None)
     if not outranked and guest is None:
         return PreemptionScope("", blind) if (blind := _blind(setting, members)) else NONE
     strong = setting.workloads[outranked[0].strong[0] if outranked else guest.member if guest is not None else 0]
-    return PreemptionScope(str(strong), _hindrance(setting, members, outranked) or _blind(setting, members))
+    untold = _untold(setting, members)
+    return PreemptionScope(
+        str(strong), untold or _hindrance(setting, members, outranked) or _blind(setting, members), untold
+    )
 
 
 def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
     for i, name in _missed(setting, members):
         yield f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
+    for i, name in _overlooked(setting, members):
+        yield f"pod {name} terminates: pods of {setting.workloads[i]}, which it keeps away, may miss that it is gone"
     for i in members:
         if _is_made_otherwise(setting, i):
             yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
@@ -88,6 +97,16 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
         for i in members:
             pod = setting.pods[i]
             if pod.required_affinity and all(setting.selects(t, pod, bound.pod) for t in pod.required_affinity):
+                yield i, f"{bound.namespace}/{bound.name}"
+
+
+def _overlooked(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield (member, name of a terminating pod): they repel each other, and the hints may miss its end."""
+    for i in members if setting.leaving else ():
+        pod = setting.pods[i]
+        for bound in setting.leaving if may_miss([pod], setting.cluster) else ():
+            pairs = (pod, bound.pod), (bound.pod, pod)
+            if any(setting.selects(t, one, other) for one, other in pairs for t in one.required_anti_affinity):
                 yield i, f"{bound.namespace}/{bound.name}"
 
 
@@ -160,16 +179,28 @@ def _ranks(setting: Setting, number: int) -> Iterator[int]:
     return (pod.priority or 0 for pod in setting.kinds[number])
 
 
-def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
-    pods, workloads = setting.pods, setting.workloads
-    followed = {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+def _untold(setting: Setting, members: Sequence[int]) -> str:
+    """Return which pod of others may be preempted without anybody knowing where it goes; empty if none."""
+    followed = _followed(setting)
     lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
-    if lost is not None:
-        i, bound = lost.member, lost.bound
-        return (
-            f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {bound.namespace}/"
-            f"{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not known"
-        )
+    if lost is None:
+        return ""
+    i, bound = lost.member, lost.bound
+    return (
+        f"preemption: {setting.workloads[i]} (priority {setting.pods[i].priority or 0}) may drive out pod "
+        f"{bound.namespace}/{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not "
+        "known"
+    )
+
+
+@once_per_setting
+def _followed(setting: Setting) -> Mapping[BoundPod, Workload]:
+    """Return the pods of others that a story follows, with the workload that stands for their owner."""
+    return {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+
+
+def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
+    pods, workloads, followed = setting.pods, setting.workloads, _followed(setting)
     hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
     for strong, weak in outranked if hindering else ():
         firsts = (next((j for j in group if j in hindering), None) for group in weak)
@@ -183,6 +214,14 @@ def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Ou
                 "whom it spares depends on the budget's state at that moment"
             )
         return f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which no controller recreates"
+    for weaker in guests_of(setting).weaker(members):
+        pod, budgets = weaker.bound.pod, setting.objects.budgets
+        guard = next((b for b in budgets if covers(b, pod.namespace, pod.labels)), None)
+        if guard is not None:
+            return (
+                f"preemption: {workloads[weaker.member]} may drive out pod {pod.namespace}/{weaker.bound.name}, which "
+                f"PDB {guard.name} guards: whom it spares depends on the budget's state at that moment"
+            )
     meeting = {i for strong, weak in outranked for group in (strong, *weak) for i in group}
     ranks = {rank for i in meeting for rank in _ranks(setting, i)}
     for weaker in guests_of(setting).weaker(members):

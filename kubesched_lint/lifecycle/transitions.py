@@ -15,6 +15,7 @@ from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.replicaset import Draws, draws, one_draw
 from kubesched_lint.lifecycle import resizing
 from kubesched_lint.lifecycle import statefulset_pods as stateful
+from kubesched_lint.lifecycle.budget_counts import BudgetCounts
 from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.limits import MOST_FOLLOWED
@@ -35,6 +36,7 @@ from kubesched_lint.lifecycle.states import (
     with_waiting,
 )
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Strategy
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Transitions:
         self.oracle = oracle
         self.pod_types = oracle.pod_types
         self._queue = SchedulingQueue(oracle.pod_types, precedence or {}, len(oracle.index))
+        self._budgets = BudgetCounts(self, oracle.objects.budgets)
         self._version = oracle.cluster.kubernetes_version
         self.desired_states = tuple(desired_states)
         work.spend(4 * len(self.desired_states))  # each is checked for pods to create
@@ -137,11 +140,13 @@ class Transitions:
             if candidate_nodes:
                 chosen = self.oracle.symmetry.first_alike(state, random.choice(candidate_nodes))
                 return self._bound_to(state, slot, status, chosen, pinned=position >= 0)
-            evictions = self.oracle.evictions(state, slot, position) if self.oracle.preempting else ()
-            if evictions:
-                eviction = random.choice(evictions)
+            eviction = self.oracle.any_eviction(state, slot, position, partial(self._allowed, state), random)
+            if eviction is not None:
                 return random.choice(list(self._preempt(state, slot, status, eviction, pinned=position >= 0)))
         return None
+
+    def _allowed(self, state: State) -> Sequence[tuple[DisruptionBudget, int]]:
+        return tuple(self._budgets.allowed(state))
 
     def _bound_to(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
         return next(self._bind(state, slot, status, position, pinned=pinned))

@@ -163,14 +163,21 @@ def _with_lower_priority(pod: Pod, state: ClusterState) -> NodeSet:
     return found
 
 
-def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: ClusterState) -> Candidate | None:
-    """Return the victims of the pod on one node, without disruption budgets. ``state`` is restored at the end.
+def victims_on(
+    pod: Pod,
+    position: int,
+    ranked: Sequence[Placement],
+    state: ClusterState,
+    budgets: Sequence[tuple[DisruptionBudget, int]] = (),
+) -> Candidate | None:
+    """Return the victims of the pod on one node. ``state`` is restored at the end.
 
     ``ranked`` lists the node's pods of lower priority, the most important first, if the caller chooses their ages.
+    ``budgets`` have the numbers of pods that may be evicted.
     """
     mark = state.mark()
     try:
-        found = _select_victims(pod, position, (), state, ranked)
+        found = _select_victims(pod, position, budgets, state, ranked)
     finally:
         state.undo(mark)
         state.removed_in_cycle.clear()

@@ -20,7 +20,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, LIKELY, Cell
 from kubesched_lint.model.workload import Workload
 
 LACKING = "a proof that no other trace of the default scheduler ends badly"
@@ -65,20 +65,16 @@ class _Known(NamedTuple):
 
 def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     place, setting = matrix.place(number), matrix.setting
-    if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
-        return cell
-    missing, good = matrix.well.get((cell.event, place), ((), 0))
-    if not good or cell.missing != missing:  # something else is missing as well
+    if place is None or cell.verdict != LIKELY or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
     shown, bad = known.bad_of(matrix.seeded, cell.event, place)
     if not bad:
         return cell
-    tried = f"{good} random trace{'s' * (good != 1)} of the default scheduler ended well"
     decided = replace(
         cell,
         verdict=BY_SCORES,
         text=f"{cell.wanted}/{cell.wanted} by scores{' *' * cell.text.endswith(' *')}",
-        why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
+        why=f"with other nodes chosen among those that fit, one trace ends badly; {cell.why}",
         missing=(LACKING,),
     )
     workload, example = setting.workloads[place], setting.workloads[shown]

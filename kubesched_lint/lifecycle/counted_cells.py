@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 
 
 def range_of(bounds: EventBounds) -> Range:
@@ -45,6 +45,28 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
     text = f"{words(event, bounds.wanted, bound, stuck=False, always_stuck=False)} ?"
     why = why_open(bounds)
     return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
+
+
+def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
+    """Return the cell of a size at which counting proves that no rollout ends."""
+    text, most = f"{cell.bound}/{cell.wanted} stuck", bounds.most
+    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, text=text)
+    return replace(stuck, why=most.why, resource=most.resource, worst=None, best=None, missing=())
+
+
+_ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}
+
+
+def followed(cell: Cell, traces: int) -> Cell:
+    """Return a cell that counting leaves open; its verdict is that of the ends of so many random traces."""
+    if not traces:
+        text = words(cell.event, cell.wanted, cell.bound, stuck=False, always_stuck=False)
+        return replace(cell, verdict=UNKNOWN, text=f"{text} ?")
+    plural = "s" * (traces != 1)
+    why = f"{traces} random trace{plural} of the default scheduler {_ENDED[cell.verdict]}; {cell.why}"
+    if cell.verdict == FINE:
+        return replace(cell, verdict=LIKELY, text=f"{cell.wanted}/{cell.wanted} ok~", why=why)
+    return replace(cell, why=why, missing=() if cell.verdict == DEPENDS else cell.missing)
 
 
 def doubted(cell: Cell, missing: str) -> Cell:

@@ -155,7 +155,7 @@ class Courses:
 
     def _is_too_large(self, number: int) -> bool:
         """Whether a turn would cost too much: each step runs the controllers of all workloads."""
-        members = self._members(number, 1)
+        members = self.members(number, 1)
         found = self._pods_of.get(members)
         if found is None:
             found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
@@ -166,7 +166,7 @@ class Courses:
 
         Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
         """
-        members, draw = self._members(number, turn), turn.draw if isinstance(turn, Aim) and turn.against else -1
+        members, draw = self.members(number, turn), turn.draw if isinstance(turn, Aim) and turn.against else -1
         if members != (number,) and draw < 0:
             return False
         key = event, number, draw
@@ -192,7 +192,8 @@ class Courses:
             known[members] = setting.among(members)
         return count(known[members], event, members.index(number)).is_fine
 
-    def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
+    def members(self, number: int, turn: Turn) -> tuple[int, ...]:
+        """Return the workloads in a course of a turn for a workload."""
         if isinstance(turn, Aim) and turn.against:
             known = self._own_of(number).opposing
             if turn not in known:
@@ -220,7 +221,7 @@ class Courses:
 
     def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
-        members = self._members(number, turn)
+        members = self.members(number, turn)
         kept, key = self._kept(number, members, turn), (members, turn)
         if key not in kept.outcomes:
             kept.outcomes[key] = self._run(kept, members, turn)
@@ -323,7 +324,7 @@ class Courses:
 
     def follows_alone(self, number: int) -> bool:
         """Whether a course in turn 0 has no pods of other workloads."""
-        return self._members(number, 0) == (number,)
+        return self.members(number, 0) == (number,)
 
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""

@@ -29,11 +29,13 @@ from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
 from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.world.limits import MOST_NODES
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
+COUNTED = 4 / 3
+"""Steps of all cells per step of counting: what it decides needs no trace."""
 SEARCH = 8 / 7
 """Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
 
@@ -57,8 +59,6 @@ class Matrix:
         self._ran: dict[tuple[int, ...], EventOutcomes] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._counting = Counting(self.setting)
-        self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
-        """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
         self._later = LaterTurns(self.setting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -75,7 +75,7 @@ class Matrix:
         """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
         asked = {place for number in numbers if (place := self._places.get(number)) is not None}
         try:
-            with work.within(work.share(0, 2)):
+            with work.within(work.share(0, COUNTED)):
                 for place in asked:
                     for event in events:
                         if not idle(self.setting, event, place):
@@ -151,20 +151,7 @@ class Matrix:
         bounds = rollout_at(self.setting, number, cell.wanted)
         if not bounds.always_stuck:
             return cell
-        found = replace(
-            cell,
-            verdict=BAD,
-            stuck=True,
-            always_stuck=True,
-            proven=True,
-            text=f"{cell.bound}/{cell.wanted} stuck",
-            why=bounds.most.why,
-            resource=bounds.most.resource,
-            worst=None,
-            best=None,
-            missing=(),
-        )
-        return with_details(found, (), self.setting, number)
+        return with_details(counted_cells.stuck_there(cell, bounds), (), self.setting, number)
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
@@ -181,8 +168,8 @@ class Matrix:
             return self._as_counted(event, number, bounds, str(reason), scope)
 
     def _stays_open(self, scope: PreemptionScope, number: int) -> bool:
-        """Whether neither traces nor a search decide a cell, since preemption that they cannot follow may change it."""
-        return bool(scope.open_ and (scope.strong or self._has_other_pods(scope, number)))
+        """Whether traces cannot follow preemption that may change a cell."""
+        return bool(scope.untold and (scope.strong or self._has_other_pods(scope, number)))
 
     def _has_other_pods(self, scope: PreemptionScope, number: int) -> bool:
         """Whether its real pods may be others than counted; new ones that no node may take wait whatever they are."""
@@ -191,6 +178,8 @@ class Matrix:
 
     def _followed(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> Cell:
         scope = scope_of(self.setting, members)
+        if scope.strong and scope.open_:
+            return self._from_bounds(event, number, bounds)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
         if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
@@ -235,9 +224,12 @@ class Matrix:
         return bool(scope_of(self.setting, members).open_) or not any(c.open_ for c in self._scopes.values())
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
-        """Whether pods of these groups may preempt others, and a search can follow every such preemption."""
-        touched = [c for group, c in self._scopes.items() if not set(group).isdisjoint(members)]
-        return any(c.strong for c in touched) and not any(c.open_ for c in touched)
+        """Whether pods of these groups may preempt others, and a trace can follow every such preemption."""
+        touched = self._touched(members)
+        return any(c.strong for c in touched) and not any(c.untold for c in touched)
+
+    def _touched(self, members: tuple[int, ...]) -> Sequence[PreemptionScope]:
+        return [c for group, c in self._scopes.items() if not set(group).isdisjoint(members)]
 
     # --- exact ------------------------------------------------------------------------------------------------------
 
@@ -267,7 +259,7 @@ class Matrix:
         if not self._is_searched(members):
             return None
         setting = self.setting
-        driving = self._is_played(members) and expected
+        driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
         if not driving and self._counting.exceeds(members, self.effort.states):
             self._cut_short.add(members)
             return None
@@ -332,9 +324,14 @@ class Matrix:
     # --- counted ----------------------------------------------------------------------------------------------------
 
     def courses(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
-        """Return the ends of seeded courses (see Courses) for a workload; empty where a quota prevents following it."""
-        made = self._is_made(self._everybody, number)
-        return self.seeded.ends(event, number, turn, is_known=is_known) if made else []
+        """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
+        followed = self._is_made(self._everybody, number) and not self._is_untold(number, turn)
+        return self.seeded.ends(event, number, turn, is_known=is_known) if followed else []
+
+    def _is_untold(self, number: int, turn: Turn) -> bool:
+        """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""
+        touched = self._touched(self.seeded.members(number, turn))
+        return any(c.strong and c.untold for c in touched)
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
         """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
@@ -390,33 +387,33 @@ class Matrix:
         good: int = 0,
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
-        why = why_open(bounds)
-        seen, stuck, always = verdict_of(event, ends)
-        seen_ends = len(ends) + good
-        verdict = DEPENDS if seen == DEPENDS else UNKNOWN
-        text = words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
-        missing: tuple[str, ...] = ()
-        if verdict == UNKNOWN:
-            text = f"{bounds.wanted}/{bounds.wanted} ?" if seen == FINE else f"{text} ?"
-            ran = "fine" if seen == FINE else "badly"
-            missing = (f"a proof: {seen_ends} random trace{'s' * (seen_ends != 1)} ended {ran}, others may not",)
-            if not seen_ends:
-                text = words(event, bounds.wanted, bound, stuck=False, always_stuck=False) + " ?"
-                missing = ("a proof; too many steps to follow a trace",)
-            if any(number in group for group in self._cut_short):
-                missing = (*missing, f"a search of more than {self.effort.states:,} states: --states raises the limit")
-            if not self._is_made(self._everybody, number):
-                quota = _quota_of(self.setting, number)
-                missing = (f"a proof: no trace is followed if a quota prevents the creation of pods ({quota})",)
-        assumes = self._premises(number)
+        followed = len(ends) + good
+        missing = "" if followed else self._why_none(number)
+        if followed and any(number in group for group in self._cut_short):
+            missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
+        verdict, stuck, always = verdict_of(event, ends)
         cell = Cell(
-            event, verdict, bounds.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes
+            event,
+            verdict,
+            bounds.wanted,
+            bound,
+            stuck,
+            always,
+            text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else ""),
+            why=why_open(bounds),
+            missing=(missing,) * bool(missing),
+            assumes=self._premises(number),
         )
-        if ends and seen != FINE:
-            return with_details(cell, ends, self.setting, number)
-        if seen_ends and not scope_of(self.setting, group_in(self.setting, event, number)).open_:
-            self.well[event, number] = missing, seen_ends
-        return cell
+        cell = counted_cells.followed(cell, followed)
+        return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
+
+    def _why_none(self, number: int) -> str:
+        """Return why no trace is followed for a workload."""
+        if not self._is_made(self._everybody, number):
+            quota = _quota_of(self.setting, number)
+            return f"a proof: no trace is followed if a quota prevents the creation of pods ({quota})"
+        untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
+        return next(untold, "a proof; too many steps to follow a trace")
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """Return one random trace as two stories: before and after the event of the first workload it concerns."""

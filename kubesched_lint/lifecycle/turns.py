@@ -27,7 +27,7 @@ class Aim(NamedTuple):
     """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
 
 
-AIMS = 6
+AIMS = 1
 """Number of courses aimed at a workload for which all earlier courses agree."""
 DRAWS_AGAINST = 2
 """Number of courses against a workload: the first tries the largest pods first, the second the smallest."""

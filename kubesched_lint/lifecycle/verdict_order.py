@@ -1,17 +1,17 @@
 """The order of two verdicts about one event: which of them is established to be worse.
 
-Best to worst: fine (or the event does not concern the workload, or there is no workload), by scores, depends, bad,
-refused. An unknown verdict compares with nothing, except that what is refused now is worse: what is not established
-became neither worse nor better. Equal verdicts differ by the pods that stay without a node: more of them is worse only
-if the two ranges do not overlap.
+Best to worst: fine (or likely so, or the event does not concern the workload, or there is none), by scores, depends,
+bad, refused. An unknown verdict compares with nothing, except that what is refused now is worse: what is not
+established became neither worse nor better. Equal verdicts differ by the pods that stay without a node: more of them is
+worse only if the two ranges do not overlap.
 """
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
 
 WORSE, BETTER, OTHER = "worse", "better", "other"
-_RANKS = {FINE: 0, NONE: 0, BY_SCORES: 1, DEPENDS: 2, BAD: 3, REFUSED: 4}
+_RANKS = {FINE: 0, LIKELY: 0, NONE: 0, BY_SCORES: 1, DEPENDS: 2, BAD: 3, REFUSED: 4}
 
 
 def direction(before: Cell | None, after: Cell | None) -> str:
@@ -44,7 +44,7 @@ def _rank(cell: Cell | None) -> int:
 
 def _missing(cell: Cell | None) -> tuple[int, int]:
     """Return the fewest and the most pods that an event leaves without a node."""
-    if cell is None or cell.verdict in (FINE, NONE):
+    if cell is None or cell.verdict in (FINE, LIKELY, NONE):
         return 0, 0
     return max(cell.wanted - cell.bound.most, 0), max(cell.wanted - cell.bound.least, 0)
 

@@ -21,6 +21,8 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
 
 FINE = "fine"
+LIKELY = "likely"
+"""Every followed trace of the default scheduler ends well, also those aimed at a bad end; nothing is proven."""
 BAD = "bad"
 DEPENDS = "depends"
 BY_SCORES = "by-scores"

@@ -30,6 +30,7 @@ _VERDICTS = {
     "bad": "❌",
     BAD_HERE: "⚠️",
     "depends": "⚠️",
+    "likely": "☑️",
     "by-scores": "☑️",
     "unknown": "❔",
     "refused": "⛔",

@@ -10,13 +10,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, REFUSED, UNKNOWN, Cell, Witness
+from kubesched_lint.lifecycle.verdicts import (
+    BAD,
+    BY_SCORES,
+    DEPENDS,
+    FINE,
+    LIKELY,
+    NONE,
+    REFUSED,
+    UNKNOWN,
+    Cell,
+    Witness,
+)
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import brief
 
 _WORDS = {
     FINE: "fine",
+    LIKELY: "likely fine: no followed trace ends badly, and nothing is proven",
     DEPENDS: "depends on the order of events",
     BY_SCORES: "depends on the scheduler's scores",
     UNKNOWN: "not established",
@@ -49,7 +61,7 @@ def shade(cell: Cell, *, is_error: bool = True) -> str:
 
 def needs_a_word(cell: Cell) -> bool:
     """Return whether the cell needs an explanation."""
-    return cell.verdict not in (FINE, NONE)
+    return cell.verdict not in (FINE, LIKELY, NONE)
 
 
 def _bad_end(cell: Cell) -> str:

@@ -13,7 +13,7 @@ from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
-from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.cell_details import event_title, verdict_words
@@ -109,7 +109,7 @@ def _ran(cell: Cell) -> str:
 
 def reasons(cell: Cell) -> Iterator[str]:
     """Yield the reason of a cell that is not fine, the message of Kubernetes and one course of events."""
-    if cell.verdict not in (FINE, NONE):
+    if cell.verdict not in (FINE, LIKELY, NONE):
         yield f"{event_title(cell.event)} {cell.text}: {cell.why or verdict_words(cell)}"
         if cell.message:
             yield f"{cell.says}: {cell.message}"
@@ -120,7 +120,7 @@ def reasons(cell: Cell) -> Iterator[str]:
 
 def stays_fine(change: CellChange) -> bool:
     """Return whether only numbers of pods differ, and nothing goes wrong before or after."""
-    return all(cell is None or cell.verdict in (FINE, NONE) for cell in (change.before, change.after))
+    return all(cell is None or cell.verdict in (FINE, LIKELY, NONE) for cell in (change.before, change.after))
 
 
 def cell_note(change: CellChange) -> str:
@@ -146,7 +146,7 @@ def fine_events(cells: Sequence[CellChange]) -> str:
 
 
 def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
-    return cell is not None and cell.verdict == FINE
+    return cell is not None and cell.verdict in (FINE, LIKELY)
 
 
 # --- findings -------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def _padded(text: str, size: int) -> str:
 
 def _painted(text: str, cell: Cell, palette: Palette) -> str:
     match shade(cell):
-        case "fine":
+        case "fine" | "likely":
             return palette.good(text)
         case "bad" | "refused":
             return palette.severity(Severity.ERROR, text)
@@ -145,9 +145,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         yield "*", "depends on an assumption about the pod's volumes or classes, listed below"
     shown = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
-        further = any("--states" in m for c in cells for m in c.missing)
-        more = "; a larger --states extends the search and takes longer" if further else ""
-        yield "?", f"not established: the missing facts are listed below{more}"
+        yield "?", "not established: the missing facts are listed below" + _more_states(cells)
+    if any("ok~" in c.text for c in cells):
+        yield "ok~", _LIKELY + _more_states([c for c in cells if "ok~" in c.text])
     hanging = next((c.text for c in cells if c.verdict == BY_SCORES), None)
     if hanging is not None:
         yield _bare(hanging), _BY_SCORES
@@ -156,7 +156,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             yield text, meaning
     if any(shade(c) == BAD_HERE for c in cells):
         meaning = "ends badly with these manifests and nodes, but that is no proof; the exit code counts proofs only"
-        yield "not proven", meaning
+        yield "not proven", meaning + _more_states([c for c in cells if shade(c) == BAD_HERE])
     why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in cells if needs_a_word(c))
     if "counting" in why:
         yield (
@@ -170,11 +170,17 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         )
 
 
+def _more_states(cells: Sequence[Cell]) -> str:
+    further = any("--states" in m for c in cells for m in c.missing)
+    return "; a larger --states extends the search and takes longer" if further else ""
+
+
 def _bare(text: str) -> str:
     return text.removesuffix(" ?").removesuffix(" *")
 
 
 _BY_SCORES = "fine in every simulated trace of the default scheduler; with other scores, some trace ends badly"
+_LIKELY = "likely: every trace that was followed ends well, also those aimed at a bad end; nothing is proven"
 _WORDS = (
     ("stuck", "the rollout never ends: no new pod can run, and no old pod may be deleted"),
     ("may get stuck", "in some orders of events the rollout never ends"),

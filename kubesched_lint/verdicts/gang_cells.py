@@ -10,7 +10,7 @@ from kubesched_lint.analysis.gang_answers import CERTAIN, FEWER, IMPOSSIBLE, MAY
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, Witness, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, Witness, words
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
@@ -67,7 +67,7 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
         told = "" if domains(gang, world) else NOWHERE
         made = _never(cell, why, workload, None if told else _too_few(answer))
         return replace(made, proven=not staying_beside_set(world).pods, message=told)
-    if cell.verdict != UNKNOWN or not _is_alone(answer, world):
+    if cell.verdict not in (UNKNOWN, LIKELY) or not _is_alone(answer, world):
         return cell
     if answer.verdict == MAY_MISS and answer.missed is not None:
         made = _made(cell, DEPENDS, Range(0, cell.wanted, "search"), why)

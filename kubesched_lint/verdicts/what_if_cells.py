@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.scheduler.framework import NO_NODES
@@ -245,7 +245,7 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
 
 def _with_spares(cell: Cell, world: World) -> Sequence[World]:
     """Return the world with all nodes that pools could add during an event, for a cell that ends badly."""
-    spare = None if cell.verdict in (FINE, NONE) else with_spares(world)
+    spare = None if cell.verdict in (FINE, LIKELY, NONE) else with_spares(world)
     return () if spare is None else (spare,)
 
 
@@ -258,9 +258,9 @@ def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
 
 def _helped(cell: Cell, more: Cell) -> Cell:
     """Return the cell without proof, because nodes come and go; ``more`` is the cell with all possible nodes."""
-    if cell.verdict in (FINE, NONE):
+    if cell.verdict in (FINE, LIKELY, NONE):
         return _doubted(cell)
-    if more.verdict == FINE:
+    if more.verdict in (FINE, LIKELY):
         return _doubted(_assuming(more, MEANWHILE))
     if cell.verdict == BAD and more.verdict != BAD:
         return _perhaps_helped(cell, more)

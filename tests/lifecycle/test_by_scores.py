@@ -7,7 +7,7 @@ import json
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
 from kubesched_lint.lifecycle import courses
-from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE, UNKNOWN
+from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE
 from kubesched_lint.report.simulation_report import as_json, as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
@@ -38,11 +38,11 @@ def test_where_no_choice_can_fill_a_node_the_cell_is_proven_fine():
     assert (found.verdict, found.proven) == (FINE, True)
 
 
-def test_a_workload_that_may_drive_out_others_does_not_hang_on_scores():
+def test_a_workload_that_drives_out_others_by_force_does_not_hang_on_scores():
     urgent = other("PriorityClass", "urgent", "scheduling.k8s.io/v1", value=1000)
     web = workload("Deployment", "web", 4, asking("1"))
     result = report_of(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
-    assert cell(result, "agent", "deploy").verdict == UNKNOWN
+    assert (cell(result, "agent", "deploy").verdict, cell(result, "agent", "deploy").proven) == (FINE, True)
 
 
 def test_the_report_names_both_courses_and_what_is_missing():

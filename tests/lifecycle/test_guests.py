@@ -60,27 +60,45 @@ def test_a_daemonset_pod_waits_where_it_was():
     assert cell(result, "web", "node-loss").text == "1/2 −1"
 
 
+KEEP = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "keep", "namespace": "default"},
+    "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "old"}}},
+}
+
+
 @pytest.mark.parametrize(
     "standing",
     [
         (guest("old", owner="CloneSet old"),),
         (guest("old", owner="StatefulSet old"),),
-        (
-            guest("old"),
-            {
-                "apiVersion": "policy/v1",
-                "kind": "PodDisruptionBudget",
-                "metadata": {"name": "keep", "namespace": "default"},
-                "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "old"}}},
-            },
-        ),
+        (guest("old"), KEEP),
     ],
     ids=["controller of somebody", "ordinals", "budget"],
 )
-def test_what_nobody_tells_of_a_guest_is_said(standing):
-    found = cell(report_of(one_node(*standing), HIGH, strong(1), events=("deploy",)), "web", "deploy")
+def test_whatever_comes_of_a_guest_it_makes_room_for_a_stronger_pod(standing):
+    result = report_of(one_node(*standing), HIGH, strong(1), events=("deploy",))
+    found = cell(result, "web", "deploy")
+    assert (found.text, found.proven) == ("1/1 ok", True)
+    assert any("DefaultPreemption" in premise for premise in found.assumes)
+
+
+@pytest.mark.parametrize("owner", ["CloneSet old", "StatefulSet old"])
+def test_what_nobody_tells_of_a_guest_is_said(owner):
+    """Where the guest goes when web drives it out decides whether the weak pod has room."""
+    cluster = sketch(2, "a", "4", "110", guest("old", "w-a-1", owner=owner))
+    weak = workload("Deployment", "low", 1, asking("3"))
+    found = cell(report_of(cluster, HIGH, strong(1), weak, events=("deploy",)), "low", "deploy")
     assert found.verdict == UNKNOWN
     assert "Deployment default/web (priority 1000) may drive out pod default/old (priority 0)" in found.missing[0]
+
+
+def test_a_guest_that_a_finalizer_keeps_makes_no_room():
+    kept = guest("old")
+    kept["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["example.org/wait"])
+    found = cell(report_of(one_node(kept), HIGH, strong(1), events=("deploy",)), "web", "deploy")
+    assert not (found.verdict == FINE and found.proven)
 
 
 def test_counting_that_passes_over_preemption_proves_nothing():
@@ -90,8 +108,7 @@ def test_counting_that_passes_over_preemption_proves_nothing():
     found = cell(result, "web", "deploy")
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 30, True), "30 nodes hold one each, whoever goes"
     fits = cell(report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(30), events=("deploy",)), "web", "deploy")
-    assert fits.verdict == UNKNOWN
-    assert fits.bound.most == 30
+    assert (fits.text, fits.proven) == ("30/30 ok", True), "by force"
 
 
 def test_polite_pods_drive_nobody_out():

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.trace import replays, trace
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.report.simulation_report import as_text
@@ -53,7 +53,8 @@ def test_no_verdict_about_other_schedulers_rests_on_preemption():
         sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
     )
     assert not cell(result, "low", "deploy").proven
-    assert not cell(result, "high", "deploy").proven
+    assert cell(result, "high", "deploy").proven, "for DefaultPreemption, which its premises name"
+    assert any("DefaultPreemption" in premise for premise in cell(result, "high", "deploy").assumes)
     crowd = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 7, "3", "high"), ranked("Deployment", "low", 1, "3", "low")
     )
@@ -107,9 +108,10 @@ def test_beyond_the_search_courses_play_preemption_too():
         ranked("Deployment", "low", 25, "3", "low"),
         events=("deploy",),
     )
-    high = cell(result, "high", "deploy")
-    assert high.text == "25/25 ?"
-    assert "random trace" in high.missing[0]
+    assert cell(result, "high", "deploy").text == "25/25 ok"
+    low = cell(result, "low", "deploy")
+    assert (low.verdict, low.bound.most) == (BAD, 25)
+    assert "random traces of the default scheduler end badly" in low.why
 
 
 thorough = settings(
@@ -170,24 +172,25 @@ def tight(*more, events=("deploy",), cluster=None):
     )
 
 
-def test_a_budget_of_the_weaker_is_named():
+def test_a_budget_spares_nobody_where_no_other_node_helps():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
-    here = cell(tight(other("PodDisruptionBudget", "keep", "policy/v1", spec=spec)), "high", "deploy")
-    assert here.verdict == UNKNOWN
-    assert "Deployment default/high may drive out Deployment default/low, which PDB keep guards" in here.missing[-1]
+    result = tight(other("PodDisruptionBudget", "keep", "policy/v1", spec=spec))
+    assert cell(result, "high", "deploy").text == "2/2 ok"
+    low = cell(result, "low", "deploy")
+    assert (low.verdict, low.proven, low.text) == (BAD, False, "0–2/2")
 
 
-def test_a_third_priority_is_named():
-    here = cell(tight(ranked("Deployment", "between", 1, "3", "middle")), "high", "deploy")
-    assert here.verdict == UNKNOWN
-    assert "pods of 3 priorities (1, 500, 1000) meet" in here.missing[-1]
+def test_traces_follow_a_third_priority():
+    result = tight(ranked("Deployment", "between", 1, "3", "middle"))
+    assert cell(result, "high", "deploy").text == "2/2 ok"
+    assert {cell(result, name, "deploy").verdict for name in ("between", "low")} == {BAD}
 
 
 def test_a_running_pod_that_somebody_else_controls_is_named():
     guest = other("Pod", "guest", spec={"nodeName": "w-a", "containers": [{"name": "c"}], "priority": 0})
     owner = {"apiVersion": "example.org/v1", "kind": "Game", "name": "go", "uid": "1", "controller": True}
     guest["metadata"].update(namespace="default", ownerReferences=[owner])
-    here = cell(tight(cluster=sketch(1, "ab", "4", "110", guest)), "high", "deploy")
+    here = cell(tight(cluster=sketch(1, "ab", "4", "110", guest)), "low", "deploy")
     assert here.verdict == UNKNOWN
     assert "(priority 1000) may drive out pod default/guest (priority 0), which is not of the set" in here.missing[-1]
 
@@ -263,8 +266,7 @@ def test_a_bare_pod_with_a_free_node_may_still_be_driven_out_of_the_one_it_has()
     cluster = nodes_of("1", "1", "3", "2", "3")
     strong = ranked("Deployment", "strong", 2, "2", "high")
     here = cell(report_of(cluster, *CLASSES, weak, middle, strong, events=("deploy",)), "alone", "deploy")
-    assert here.verdict == UNKNOWN
-    assert "may drive out" in here.missing[-1]
+    assert here.verdict == LIKELY
     small = ranked("Deployment", "strong", 2, "1", "high")
     here = cell(report_of(cluster, *CLASSES, weak, middle, small, events=("deploy",)), "alone", "deploy")
     assert (here.verdict, here.proven) == (FINE, True), "who always has a place drives nobody out"

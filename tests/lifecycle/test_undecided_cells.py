@@ -59,11 +59,12 @@ def test_no_trace_is_followed_for_a_cell_that_open_preemption_leaves_unknown(mon
 
     monkeypatch.setattr(Matrix, "_followed", noted)
     ranks = [other("PriorityClass", f"p{i}", "scheduling.k8s.io/v1", value=i) for i in range(2)]
-    guard = {"minAvailable": 1, "selector": {"matchLabels": {"app": "weak"}}}
-    budget = other("PodDisruptionBudget", "guard", "policy/v1", spec=guard)
+    guest = other("Pod", "guest", spec={"nodeName": "w-a", "containers": [{"name": "c"}], "priority": 0})
+    owner = {"apiVersion": "example.org/v1", "kind": "Game", "name": "go", "uid": "1", "controller": True}
+    guest["metadata"].update(namespace="default", ownerReferences=[owner])
     strong = workload("Deployment", "strong", 3, asking("2500m", priorityClassName="p1"))
     weak = workload("Deployment", "weak", 3, asking("2500m", priorityClassName="p0"))
-    result = report_of(sketch(1, "abc"), *ranks, budget, weak, strong, events=("deploy", "node-loss"))
+    result = report_of(sketch(1, "abc", "4", "110", guest), *ranks, weak, strong, events=("deploy", "node-loss"))
     found = cell(result, "weak", "deploy")
     assert found.verdict == UNKNOWN
     assert [missing.partition(":")[0] for missing in found.missing] == ["preemption"]

@@ -19,7 +19,7 @@ from kubesched_lint.analysis.worlds import (
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE
+from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
@@ -158,15 +158,15 @@ def _refused(event: str, workload: Workload, refusals: Sequence[Refusal]) -> Cel
 def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
-    An ordinary set has few workloads, whose pods have few parts, and few nodes. There, more steps establish more cells.
-    In a large one, counting needs some steps for each workload. In any other set a trace is so long that more steps
-    would allow only a few more traces and cost many seconds.
+    An ordinary set has few workloads, whose pods have few parts, and few nodes. There, traces tell of each cell that
+    counting leaves open. In a large one, counting needs some steps for each workload. In any other set a trace is so
+    long that more steps would allow only a few more traces and cost many seconds.
     """
     number = len(manifests.workloads)
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
-        steps = MOST_STEPS
+        steps = min(MOST_STEPS, MOST_STEPS // 14 + STEPS_EACH_OF_ORDINARY * number)
     elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

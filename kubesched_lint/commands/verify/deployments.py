@@ -23,7 +23,7 @@ from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, S
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -228,7 +228,7 @@ def _trouble(forecast: Forecast, ref: ObjectRef, seen: Seen, phase: RecordedPhas
     if not seen.in_trouble:
         return
     cell = forecast.cells.get((ref, phase.event))
-    predicted = (cell is not None and cell.verdict not in (FINE, NONE)) or bool(forecast.warnings(ref))
+    predicted = (cell is not None and cell.verdict not in (FINE, LIKELY, NONE)) or bool(forecast.warnings(ref))
     yield Answer("trouble reported", predicted, str(seen), cell.text if cell is not None else "nothing")
     if seen.failure and phase.event == "deploy":
         words = _PREFIX.sub("", seen.failure)
@@ -245,7 +245,9 @@ def _figures(forecast: Forecast, phase: RecordedPhase, account: Agreement) -> No
         seen = _seen(cell, ref, phase)
         if event != phase.event or cell.verdict == NONE or seen is None:
             continue
-        established = cell.verdict not in (UNKNOWN, BY_SCORES)
+        established = cell.verdict not in (UNKNOWN, LIKELY, BY_SCORES)
+        if cell.verdict == LIKELY:
+            account.count("likely cells ended well", holds=not seen.in_trouble)
         if cell.verdict == BY_SCORES:
             account.count("cells that hang on scores ended well", holds=not seen.in_trouble)
         account.count("cells established", holds=established)

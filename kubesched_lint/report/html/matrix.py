@@ -7,11 +7,21 @@ from collections.abc import Collection, Iterator, Sequence
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.report.cell_details import BAD_HERE, behind, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.words import esc, shortened
 
-_SIGNS = {FINE: "✓", BAD: "✕", BAD_HERE: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", REFUSED: "⊘", NONE: ""}
+_SIGNS = {
+    FINE: "✓",
+    LIKELY: "✓",
+    BAD: "✕",
+    BAD_HERE: "✕",
+    DEPENDS: "~",
+    BY_SCORES: "≈",
+    UNKNOWN: "?",
+    REFUSED: "⊘",
+    NONE: "",
+}
 _KEY = (
     (FINE, "fine in every order of events"),
     (REFUSED, "the API server refuses the object"),

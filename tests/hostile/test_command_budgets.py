@@ -16,6 +16,7 @@ from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.audit import run as audit
 from kubesched_lint.commands.audit.crowding import Crowding
+from kubesched_lint.commands.drain import obstacles
 from kubesched_lint.commands.drain import run as drain
 from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import remedies
@@ -59,6 +60,15 @@ def test_a_drain_plan_has_one_limit_for_all_its_searches(name: str, monkeypatch:
         plan = drain.drain(ManifestSet(), cluster_of(name), Options())
     assert meter.spent < 2 * 30_000
     assert plan.verdict != "unknown" or plan.missing
+
+
+def test_a_drain_does_not_tell_a_budget_again_for_each_pod_that_it_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, tell = [], obstacles.of_budget
+    monkeypatch.setattr(obstacles, "of_budget", lambda *given: told.append(given[:2]) or tell(*given))
+    cluster = cluster_of("disruption")
+    found = drain.drain(ManifestSet(), cluster, Options())
+    assert len(found.obstacles) == RUNNING["disruption"]
+    assert len(told) <= RUNNING["disruption"] * len(cluster.inventory.nodes)
 
 
 @pytest.mark.parametrize("name", ["sizes", "daemons", "fitting-replicas"])

@@ -17,10 +17,12 @@ from kubesched_lint import load_cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.cluster.template import changed_fields, difference
+from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.run import Plan, as_it_runs, plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
+from kubesched_lint.findings import Report
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
@@ -31,6 +33,7 @@ from kubesched_lint.model.node import ZONE
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan_markdown import as_markdown
 from kubesched_lint.report.plan_text import as_text
+from kubesched_lint.world.world import World
 from tests.plan.changed_worlds import broken, planned, read, rulebook
 
 ROOT = Path(__file__).parents[2]
@@ -431,6 +434,20 @@ def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
     (one,) = against_cluster(web(replicas=3), "Deployment", "ReplicaSet").workloads
     assert one.change is not None
     assert (one.change.actions, one.change.replicas) == (("may be rolled out", "scaled"), (2, 3))
+
+
+def test_both_sides_are_linted_in_the_worlds_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one of them found out about a world, such as which nodes its pools add, the other must not find out again."""
+    worlds, linted = [], judging.report_on
+
+    def noted(*given: Any, world: World | None, **named: Any) -> Report:
+        worlds.append(world)
+        return linted(*given, world=world, **named)
+
+    monkeypatch.setattr(judging, "report_on", noted)
+    plan_of([web()], [web(replicas=3)])
+    assert len(worlds) == 2
+    assert all(world is not None and world.answers for world in worlds)
 
 
 def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.nodeset import of, positions
 from kubesched_lint.commands.drain.now import Now
@@ -153,23 +153,35 @@ def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: 
     """Yield what keeps a drain from ending well in one of its ends."""
     story = played.drain
     judge = Judge(story, wave, least_bound)
-    oracle, pod_types = played.phase.transitions.oracle, story.pod_types
-    left: dict[int, list[str]] = {}
-    for slot, position in judge.left(state):
-        left.setdefault(slot, []).append(story.nodes[position].name)
-    for slot, nodes in left.items():
-        pod = oracle.pod(slot)
-        budgets = [b for b in story.objects.budgets if covers(b, pod.namespace, pod.labels)]
+    pod_types = story.pod_types
+    for budgets, nodes in _guarded_there(played, judge.left(state)):
         message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
         for budget in budgets:
-            others = [b.name for b in budgets if b is not budget]
-            why = f"{others[0]} selects the same pods" if others else "it allows no further disruption then"
-            yield of_budget(budget, tuple(dict.fromkeys(nodes)), why, message)
+            other = next((b.name for b in budgets if b is not budget), "")
+            why = f"{other} selects the same pods" if other else "it allows no further disruption then"
+            yield of_budget(budget, nodes, why, message)
     lacking = judge.lacking(state)
     for slot in dict.fromkeys(slot for slot, _, _ in state.waiting):
         number = pod_types.slots[slot].workload
         if number in lacking:
             yield from _homeless(played, state, slot, lacking[number], wave)
+
+
+def _guarded_there(
+    played: Played, left: Iterable[tuple[int, int]]
+) -> Iterator[tuple[Sequence[DisruptionBudget], tuple[str, ...]]]:
+    """Yield the budgets that guard the same of the pods that are left, and the nodes of these pods."""
+    story, oracle = played.drain, played.phase.transitions.oracle
+    found: dict[int, dict[str, None]] = {}
+    for slot, position in left:
+        found.setdefault(slot, {})[story.nodes[position].name] = None
+    alike: dict[tuple[int, ...], dict[str, None]] = {}
+    for slot, nodes in found.items():
+        pod, budgets = oracle.pod(slot), enumerate(story.objects.budgets)
+        guards = tuple(at for at, budget in budgets if covers(budget, pod.namespace, pod.labels))
+        alike.setdefault(guards, {}).update(nodes)
+    for guards, nodes in alike.items():
+        yield [story.objects.budgets[at] for at in guards], tuple(nodes)
 
 
 _KINDS = {

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from operator import itemgetter, or_
 from typing import NamedTuple, TypeVar
 
+from kubesched_lint.cluster.limits import FEW_KEYS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
 from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
 
@@ -49,9 +50,18 @@ class LabelIndex:
         found = self._values.get(key)
         if found is None:
             found = self._values[key] = [None] * len(self.labels)
-            for position, value in self._labels.get(key, ()):
+            for position, value in self._with(key):
                 found[position] = value
         return found
+
+    def _with(self, key: str) -> Sequence[tuple[int, str]]:
+        """Return (position, value) of each thing with the label.
+
+        An index of nodes after an event is mostly asked about one or two keys, which takes a pass for each.
+        """
+        if len(self._domains) + len(self._keyed) + len(self._values) > FEW_KEYS:
+            return self._labels.get(key, ())
+        return [(position, labels[key]) for position, labels in enumerate(self.labels) if key in labels]
 
     @cached_property
     def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
@@ -63,7 +73,7 @@ class LabelIndex:
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            for i, value in self._labels.get(key, ()):
+            for i, value in self._with(key):
                 members.setdefault(value, []).append(i)
             found = self._domains[key] = {value: of(at) for value, at in members.items()}
         return found
@@ -72,7 +82,7 @@ class LabelIndex:
         """Return the things that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            found = self._keyed[key] = of(position for position, _ in self._labels.get(key, ()))
+            found = self._keyed[key] = of(position for position, _ in self._with(key))
         return found
 
     def with_label(self, key: str, value: str) -> NodeSet:

@@ -27,6 +27,8 @@ def first(count: int) -> NodeSet:
 def of(positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
     at = list(positions)
+    if len(at) == 1:
+        return 1 << at[0]
     width = max(at, default=-1) + 1
     if len(at) * _SPARSE < width:
         found = bytearray((width + 7) >> 3)

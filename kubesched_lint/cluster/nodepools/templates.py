@@ -7,7 +7,7 @@ and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So the possibl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice, product
 from typing import ClassVar
 
@@ -208,17 +208,21 @@ def shapes(pool: NodePool) -> tuple[Shape, ...]:
     if pool.maker == AUTOPILOT:
         known = shapes_of("gcp")
         return (*(known[name] for name in _AUTOPILOT_SIZES), other_types("gcp", pool.requirements))
-    listed = _listed(pool.requirements, INSTANCE_TYPE)
+    return _required(pool.cloud, pool.requirements)
+
+
+@lru_cache(maxsize=256)
+def _required(cloud: str, requirements: tuple[Requirement, ...]) -> tuple[Shape, ...]:
+    """Return the machine types of a cloud that meet requirements: many pools share theirs, and ask several times."""
+    listed = _listed(requirements, INSTANCE_TYPE)
     if listed:
-        named = (shape_named(name) or unlisted_type(name, pool.cloud) for name in listed)
-        return tuple(s for s in named if _meets(s, pool.requirements))
-    known = shapes_of(pool.cloud or cloud_of(()))
-    found = tuple(s for s in known.values() if _meets(s, pool.requirements))
+        named = (shape_named(name) or unlisted_type(name, cloud) for name in listed)
+        return tuple(s for s in named if _meets(s, requirements))
+    known = shapes_of(cloud or cloud_of(()))
+    found = tuple(s for s in known.values() if _meets(s, requirements))
     families = {s.labels.get(_FAMILY) for s in known.values()}
-    wanted = _listed(pool.requirements, _FAMILY)
-    return (
-        found if found and wanted and set(wanted) <= families else (*found, other_types(pool.cloud, pool.requirements))
-    )
+    wanted = _listed(requirements, _FAMILY)
+    return found if found and wanted and set(wanted) <= families else (*found, other_types(cloud, requirements))
 
 
 def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from kubesched_lint.cli.invocation import Option
 OPTIONS = (
     Option('paths', (), (), 'texts', (), (), 0),
     Option('cluster', ('--cluster', '-c'), (), 'text', None, (), 0),
-    Option('clusters_from', ('--clusters-from',), (), 'text', None, (), 0),
+    Option('files_from', ('--files-from',), (), 'text', None, (), 0),
     Option('namespace', ('--namespace', '-n'), (), 'text', 'default', (), 0),
     Option('profile', ('--profile',), (), 'choice', 'ci', ('ci', 'strict', 'editor'), 0),
     Option('select', ('--select',), (), 'texts', (), (), 0),

@@ -31,7 +31,7 @@ from kubesched_lint.project.config_file import NAME, SHARED
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
 
-_FILES = ("config_file", "cluster", "clusters_from", "scheduler_config", "baseline")
+_FILES = ("config_file", "cluster", "files_from", "scheduler_config", "baseline")
 _FOLDERS = ("rule_folders", "workload_folders")
 """Options that name files and folders."""
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kubesched_lint.cli.invocation import is_given
 from kubesched_lint.cli.options import GATING, Format, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command, command_group
-from kubesched_lint.cli.settings import settle
-from kubesched_lint.printing import json_text, say, say_exactly, visible
-from kubesched_lint.project.config import OF_CLUSTER, Given
+from kubesched_lint.cli.settings import config_file_of, settle
+from kubesched_lint.printing import json_text, say, say_exactly, tell, visible
+from kubesched_lint.project.config import DECIDING, OWN_RULES, ConfigError, Given
+from kubesched_lint.project.config_file import named_by
 from kubesched_lint.project.config_schema import text
+from kubesched_lint.project.pinned import relative_to_here
 from kubesched_lint.project.rule_settings import shown
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -51,19 +54,30 @@ def show(
         say("\n".join(map(visible, _as_text(settings, rulebook))))
 
 
-@app.command("clusters", cls=Command)
-@takes("config_file", "no_config")
-def print_clusters(context: typer.Context, **shared: Any) -> None:
-    """Print the files about clusters that the configuration names, also for targets, one per line.
+@app.command("files", cls=Command, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@takes(*(key.replace("-", "_") for key in DECIDING), "config_file", "no_config")
+def print_files(context: typer.Context, **shared: Any) -> None:
+    """Print the files and folders of the repository that decide what is found, one per line.
 
-    These are the values of `cluster` and `scheduler-config`.
+    The configuration, with its targets, or flags name them: cluster, scheduler-config, baseline, rule-folders and
+    workload-folders. Other words and flags of `lint` are ignored. `lint --files-from` reads copies of them.
 
-    Example: kubesched-lint config clusters --config kubesched.toml
+    Example: kubesched-lint config files --config kubesched.toml
     """
-    config = settle(context, ()).config
-    tables = [config.values, *(target.values for target in config.targets)]
-    for path in dict.fromkeys(str(values[key].value) for values in tables for key in OF_CLUSTER if key in values):
-        say(visible(path))
+    found = []
+    given = {key: context.params[key.replace("-", "_")] for key in DECIDING if is_given(context, key.replace("-", "_"))}
+    try:
+        file = config_file_of(context, ())
+        named = () if file is None else named_by(file)
+        found = [path for key, path in named if key not in given or key == OWN_RULES]
+    except ConfigError as error:
+        tell(f"error: {error}")
+        raise SystemExit(2) from None
+    for value in given.values():
+        found += [value] if isinstance(value, str) else value
+    for path in dict.fromkeys(relative_to_here(path) for path in found):
+        if path:
+            say(visible(path))
 
 
 @app.command("schema", cls=Command)

@@ -147,12 +147,12 @@ _SHARED = {
         "-c",
         metavar="PATH",
     ),
-    "clusters_from": _option(
+    "files_from": _option(
         str | None,
         None,
         INPUT,
-        "Read the files about clusters that the configuration names from this copy of its folder (to pin them in CI).",
-        "--clusters-from",
+        "Read cluster, baseline, own rules and cards from this copy of the current folder (to pin them in CI).",
+        "--files-from",
         metavar="DIR",
     ),
     "namespace": _option(

@@ -57,7 +57,7 @@ class Gate(StrEnum):
 
 
 @app.command(cls=Command, short_help="Show what a change does to each workload.")
-@takes("cluster", "clusters_from", *JUDGING)
+@takes("cluster", "files_from", *JUDGING)
 def plan(
     context: typer.Context,
     arguments: Annotated[

@@ -10,7 +10,6 @@ from time import gmtime, strftime, time
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
@@ -20,8 +19,9 @@ from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
 from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.printing import tell
-from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
+from kubesched_lint.project.config import DECIDING, DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
+from kubesched_lint.project.pinned import in_copy
 from kubesched_lint.project.rule_settings import SettingError, from_flags
 from kubesched_lint.project.weakening import in_force
 from kubesched_lint.releases import NO_VERSION, is_asked_for
@@ -117,15 +117,14 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
     Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``. Raises ConfigError,
     and the parser's usage errors.
     """
-    rulebook = rulebook_with(context.params.get("rule_folders") or ())
-    config = _config(context, paths, rulebook)
-    if folder := context.params.get("clusters_from"):
-        config = _with_clusters_from(config, folder)
+    copy = context.params.get("files_from") or ""
+    rulebook = rulebook_with([in_copy(folder, copy) for folder in context.params.get("rule_folders") or ()])
+    config = _config(context, paths, rulebook, copy)
     rulebook = config.rulebook or rulebook
     params, severities = _of_rules(context, config, rulebook)
     values = {}
     for key in KEYS:
-        flag = _flag(context, key.name)
+        flag = _flag(context, key.name, copy)
         values[key.name] = flag or config.values.get(key.name) or Given(key.default, DEFAULT)
     if rulebook.asked:
         values[OWN_RULES] = _joined(values[OWN_RULES], config.values.get(OWN_RULES), rulebook)
@@ -172,30 +171,22 @@ def cluster_of(context: Invocation, settings: Settings) -> Cluster:
         gc.enable()
 
 
-def _config(context: Invocation, paths: Sequence[str], rulebook: Rulebook) -> Config:
-    given = context.params.get("config_file")
-    if given is None and not context.params.get("no_config"):
-        given = find_config(paths)
-    return Config() if given is None else read_config(given, rulebook)
+def config_file_of(context: Invocation, paths: Sequence[str]) -> str | None:
+    """Return the configuration file of a command; None without one."""
+    given = cast("str | None", context.params.get("config_file"))
+    return find_config(paths) if given is None and not context.params.get("no_config") else given
 
 
-def _with_clusters_from(config: Config, folder: str) -> Config:
-    """Return the configuration with its cluster files, also those of targets, in a copy of its folder."""
-    own = os.path.dirname(config.file) or os.curdir
-
-    def moved(values: Mapping[str, Given]) -> Mapping[str, Given]:
-        found = {name: values[name] for name in OF_CLUSTER if name in values}
-        return {**values, **{name: Given(copy(cast("str", g.value)), g.origin) for name, g in found.items()}}
-
-    def copy(path: str) -> str:
-        return os.path.normpath(os.path.join(folder, os.path.relpath(path, own)))
-
-    targets = tuple(replace(target, values=moved(target.values)) for target in config.targets)
-    return replace(config, values=moved(config.values), targets=targets)
+def _config(context: Invocation, paths: Sequence[str], rulebook: Rulebook, copy: str) -> Config:
+    given = config_file_of(context, paths)
+    return Config() if given is None else read_config(given, rulebook, copy)
 
 
-def _flag(context: Invocation, name: str) -> Given | None:
-    """Return the value of a key on the command line; None if it is not given."""
+def _flag(context: Invocation, name: str, copy: str) -> Given | None:
+    """Return the value of a key on the command line; None if it is not given.
+
+    A file that decides what is found is that of ``copy``, a copy of the current folder, if there is one.
+    """
     parameter = name.replace("-", "_")
     if not is_given(context, parameter):
         return None
@@ -216,6 +207,8 @@ def _flag(context: Invocation, name: str) -> Given | None:
         value = tuple(value)
     elif value is False:
         flag = {"elastic": "--fixed", "render": "--no-render"}.get(name, flag)
+    if name in DECIDING:
+        value = tuple(in_copy(one, copy) for one in value) if isinstance(value, tuple) else in_copy(value, copy)
     return Given(value, flag)
 
 

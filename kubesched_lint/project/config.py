@@ -110,8 +110,8 @@ TARGET_SETTINGS = (
     "node-groups", DECLARED, "partial", "fresh-pods", "survive",
 )  # fmt: skip
 """The settings that a target may have, instead of those at the top of the file."""
-OF_CLUSTER = ("cluster", "scheduler-config")
-"""The keys that name files about a cluster."""
+DECIDING = ("cluster", "scheduler-config", "baseline", OWN_RULES, "workload-folders")
+"""The keys that name files and folders which decide what is found."""
 SCHEMA_KEY = "$schema"
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.files import content, is_own_stream, root_of
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.model.limits import LONGEST
 from kubesched_lint.project.config import Config, ConfigError
+from kubesched_lint.project.pinned import beside, deciding
 from kubesched_lint.rulebook.library import Rulebook
+
+if TYPE_CHECKING:
+    from kubesched_lint.project.config_reading import Where
 
 NAME, SHARED = "kubesched.toml", "pyproject.toml"
 _TABLE: Path = ("tool", "kubesched-lint")
@@ -62,8 +66,30 @@ def _is_ours(path: str) -> bool:
     return any(spelling in data for spelling in _SPELLINGS)
 
 
-def read_config(path: str, rulebook: Rulebook) -> Config:
-    """Return the configuration in the file. Raises ConfigError when it cannot be read or is invalid."""
+def read_config(path: str, rulebook: Rulebook, copy: str = "") -> Config:
+    """Return the configuration in the file. Raises ConfigError when it cannot be read or is invalid.
+
+    Files that decide what is found are those of ``copy``, a copy of the current folder, if there is one.
+    """
+    from kubesched_lint.project.config_reading import config_of
+
+    table, where = _read(path, copy)
+    try:
+        return config_of(table, where, rulebook)
+    except RecursionError:
+        raise ConfigError([InputError(where.file, "nested too deeply")]) from None
+
+
+def named_by(path: str) -> Iterator[tuple[str, str]]:
+    """Yield (key, path) of each file or folder that a configuration names and that decides what is found.
+
+    Raises ConfigError when it cannot be read; a name that makes no sense is left to ``read_config``.
+    """
+    table, where = _read(path)
+    yield from ((key, beside(where.file, name)) for key, name in deciding(table))
+
+
+def _read(path: str, copy: str = "") -> tuple[Mapping[str, object], Where]:
     file = _as_seen(path)
     try:
         data = _content(path)
@@ -73,7 +99,7 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
         raise ConfigError([InputError(file, "not a configuration: larger than 1 MiB")])
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        return _config_in(text, file, path, rulebook)
+        return _table_in(text, file, path, copy)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError([InputError(file, "not UTF-8", line, 1)]) from None
@@ -81,10 +107,10 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
         raise ConfigError([InputError(file, "nested too deeply")]) from None
 
 
-def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
+def _table_in(text: str, file: str, path: str, copy: str) -> tuple[Mapping[str, object], Where]:
     import tomllib
 
-    from kubesched_lint.project.config_reading import Where, config_of
+    from kubesched_lint.project.config_reading import Where
     from kubesched_lint.project.toml_places import places
 
     _check_keys(file, text)
@@ -99,10 +125,10 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
         if not isinstance(table, dict) or key not in table:
             raise ConfigError([InputError(file, "has no table [tool.kubesched-lint]")])
         table = table[key]
-    where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top, root_of(path))
+    where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top, root_of(path), copy)
     if not isinstance(table, dict):
         raise ConfigError([InputError(file, "expected the table [tool.kubesched-lint]", where.spot(()).line, 1)])
-    return config_of(table, where, rulebook)
+    return table, where
 
 
 def _check_keys(file: str, text: str) -> None:

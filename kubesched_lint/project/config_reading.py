@@ -30,6 +30,7 @@ from kubesched_lint.project.config import (
     Given,
     Target,
 )
+from kubesched_lint.project.pinned import beside, in_copy
 from kubesched_lint.project.rule_settings import (
     SEVERITY,
     TOO_LARGE,
@@ -62,6 +63,8 @@ class Where(Struct, frozen=True):
     """The path of our table in the file: ``("tool", "kubesched-lint")`` in a pyproject.toml."""
     root: str = ""
     """Real path of the file's repository, or empty; the configuration may name no file outside it."""
+    copy: str = ""
+    """A copy of the current folder that has the files which decide what is found; empty: they are where they are."""
 
     def spot(self, path: Path) -> Spot:
         return self.spots.get((*self.top, *path), Spot(1, 1, 1, 1))
@@ -111,7 +114,7 @@ class _Reading:
             wrong = [i for i, item in enumerate(items or ()) if not self._is_item(key, item, (*path, i))]
             if items is None or wrong:
                 return None
-            shaped = {"formats": self._format, "folders": self._beside, "inputs": self._beside}.get(key.kind, str)
+            shaped = {"formats": self._format, "folders": self._deciding, "inputs": self._beside}.get(key.kind, str)
             return tuple(map(shaped, items))
         if key.kind == "groups":
             return self._groups(value, path)
@@ -142,7 +145,7 @@ class _Reading:
         problem = _NUL if "\0" in value else self._leaves_the_repository(value)
         if problem:
             self._wrong(path, problem)
-        return None if problem else self._beside(value)
+        return None if problem else self._deciding(value)
 
     def _leaves_the_repository(self, name: str) -> str:
         """The problem with a path outside the repository, or empty: a repository must not make us read other files."""
@@ -152,9 +155,11 @@ class _Reading:
         return f"{shown(name)} lies outside {self.where.root}; use a flag to name it"
 
     def _beside(self, name: str) -> str:
-        """A file name relative to the configuration, changed to be relative to the current folder."""
-        joined = os.path.normpath(os.path.join(os.path.dirname(self.where.file), os.path.expanduser(name)))
-        return f".{os.sep}{joined}" if joined.partition(":")[0] == "live" else joined
+        return beside(self.where.file, name)
+
+    def _deciding(self, name: str) -> str:
+        """Where a file or folder is that decides what is found."""
+        return in_copy(self._beside(name), self.where.copy)
 
     def _format(self, text: str) -> str:
         name, equals, file = text.partition("=")

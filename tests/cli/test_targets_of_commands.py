@@ -258,17 +258,15 @@ def test_a_target_whose_cluster_is_not_there_says_so(repo: Path) -> None:
 # --- pinned clusters ------------------------------------------------------------------------------------------------
 
 
-def test_config_clusters_lists_each_file_once(repo: Path) -> None:
-    assert run("config", "clusters").stdout.split() == [
-        f"clusters/{name}.yaml" for name in ("prod-eu", "prod-us", "edge")
-    ]
+def test_config_files_lists_each_file_once(repo: Path) -> None:
+    assert run("config", "files").stdout.split() == [f"clusters/{name}.yaml" for name in ("prod-eu", "prod-us", "edge")]
     text = (repo / "kubesched.toml").read_text()
     (repo / "kubesched.toml").write_text(f'cluster = "clusters/edge.yaml"\n{text}')
-    assert run("config", "clusters").stdout.split()[0] == "clusters/edge.yaml"
-    assert len(run("config", "clusters").stdout.split()) == 3
+    assert run("config", "files").stdout.split()[0] == "clusters/edge.yaml"
+    assert len(run("config", "files").stdout.split()) == 3
     (repo / "kubesched.toml").write_text(f'scheduler-config = "scheduler.yaml"\n{text}')
-    assert run("config", "clusters").stdout.split()[0] == "scheduler.yaml"
-    assert run("config", "clusters", "--no-config").stdout == ""
+    assert run("config", "files").stdout.split()[0] == "scheduler.yaml"
+    assert run("config", "files", "--no-config").stdout == ""
 
 
 def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
@@ -277,7 +275,7 @@ def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
         file.write_text(file.read_text().replace("general", "genral"))
     repair_large(repo)
     assert run("lint", "-j", "1").exit_code == 0
-    pinned = ("--clusters-from", str(repo.parent / "copy"))
+    pinned = ("--files-from", str(repo.parent / "copy"))
     done = run("lint", "-j", "1", *pinned)
     assert (done.exit_code, "targets: prod-eu, prod-us" in done.stdout) == (1, True)
     assert run("lint", "--target", "prod-eu", *pinned).exit_code == 1
@@ -287,4 +285,7 @@ def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
     assert "copy/scheduler.yaml" in run("lint", "-j", "1", *pinned).output, "it is not in the copy"
     (repo / "kubesched.toml").write_text((REPO / "kubesched.toml").read_text())
     named = ("--cluster", "clusters/prod-eu.yaml")
+    assert run("lint", "-j", "1", *pinned, *named).exit_code == 1, "a flag may name a file of the repository, too"
+    shutil.copy(repo / "clusters" / "prod-eu.yaml", elsewhere := repo.parent / "elsewhere.yaml")
+    named = ("--cluster", str(elsewhere))
     assert run("lint", "-j", "1", *pinned, *named).exit_code == 0, "a cluster by flag overrides every target"

@@ -226,13 +226,79 @@ def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path, wo
     assert "edge: 4 nodes from " in shown
 
 
+BARE_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: c, image: i}]}
+"""
+
+
+def with_judges(work: Path, program: Path) -> None:
+    """A repository with a baseline that has nothing, and a rule of its own that finds an error."""
+    shutil.copytree(ROOT / "examples" / "rules", work / "rules")
+    shutil.rmtree(work / "my manifests")
+    (work / "my manifests").mkdir()
+    (work / "my manifests" / "pod.yaml").write_text(BARE_POD)
+    (work / "none").mkdir()
+    write = [program, "baseline", "write", "-o", "known.json", "my manifests", "--select", "spread-unsatisfiable"]
+    subprocess.run(write, cwd=work, check=True, capture_output=True)
+
+
+def accept(work: Path, program: Path) -> None:
+    """A pull request that puts what it brings on the baseline."""
+    write = [program, "baseline", "write", "-o", "known.json", "my manifests", "--rules", "rules"]
+    subprocess.run(write, cwd=work, check=True, capture_output=True)
+
+
+def lower(work: Path, program: Path) -> None:
+    """A pull request that weakens the rule."""
+    card = work / "rules" / "no-bare-pods.md"
+    card.write_text(card.read_text().replace("severity: error", "severity: note"))
+
+
+def remove(work: Path, program: Path) -> None:
+    """A pull request that deletes the rule that the configuration names."""
+    (work / "rules" / "no-bare-pods.md").unlink()
+
+
+@pytest.mark.parametrize("is_by_argument", [False, True])
+@pytest.mark.parametrize("weaken", [accept, lower, remove])
+def test_baseline_and_own_rules_are_those_of_the_base(
+    tmp_path: Path, work: Path, program: Path, weaken: Callable[[Path, Path], None], *, is_by_argument: bool
+) -> None:
+    with_judges(work, program)
+    config = 'baseline = "known.json"\nrule-folders = ["rules"]\n[rules.no-bare-pods]\nseverity = "error"\n'
+    (work / "kubesched.toml").write_text("" if is_by_argument else config)
+    committed(work)
+    weaken(work, program)
+    if weaken is not accept:
+        (work / "kubesched.toml").write_text("" if is_by_argument else config.partition("[rules.")[0])
+    args = f"--baseline=known.json\n--rules\n{work}/rules" if is_by_argument else ""
+    inputs = {"paths": "my manifests\n", "args": args, "formats": "text", "summary": "false"}
+    code, shown, _ = run_step(tmp_path, work, step("Lint"), inputs)
+    assert code == 0, f"the pull request has weakened the gate: {shown}"
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs | {"pin": "main"})
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert "error[no-bare-pods]" in shown
+
+
+def test_arguments_name_no_configuration_beside_a_pin(tmp_path: Path, work: Path) -> None:
+    committed(work)
+    for args in ("--config=mine.toml", "--config\nmine.toml"):
+        inputs = {"paths": "my manifests\n", "args": args, "pin": "main"}
+        code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs)
+        assert (code, outputs) == (2, {"exit-code": "2"})
+        assert "args cannot name a configuration" in shown
+
+
 def test_a_pinned_configuration_whose_cluster_is_not_there_fails(tmp_path: Path, work: Path) -> None:
     shutil.copytree(ROOT / "examples" / "targets-repo", work, dirs_exist_ok=True)
     (work / "clusters" / "edge.yaml").unlink()
     committed(work)
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": ".", "pin": "main"})
     assert (code, outputs) == (2, {"exit-code": "2"})
-    assert "it lacks a cluster file that its configuration names" in shown
+    assert "it lacks a file that its configuration or an argument names" in shown
 
 
 def test_a_folder_that_looks_like_a_repository_is_not_pinned(tmp_path: Path, work: Path) -> None:
@@ -406,6 +472,25 @@ def test_the_gitlab_job_pins_the_clusters_of_targets(tmp_path: Path, program: Pa
     base = tmp_path / "base"
     shutil.copytree(ROOT / "examples" / "targets-repo", base)
     assert gitlab_codes(program, base, enlarge, ("", "main"), {}) == [0, 1]
+
+
+@pytest.mark.parametrize("weaken", [accept, lower, remove])
+def test_the_gitlab_job_pins_baseline_and_own_rules(
+    tmp_path: Path, program: Path, weaken: Callable[[Path, Path], None]
+) -> None:
+    base = tmp_path / "base"
+    (base / "my manifests").mkdir(parents=True)
+    with_judges(base, program)
+    (base / "my manifests").rename(base / "manifests")
+    (base / "kubesched.toml").write_text('baseline = "known.json"\n')
+
+    def change(work: Path) -> None:
+        (work / "manifests").rename(work / "my manifests")
+        weaken(work, program)
+        (work / "my manifests").rename(work / "manifests")
+
+    variables = {"KUBESCHED_PATHS": "manifests", "KUBESCHED_ARGS": "--rules rules"}
+    assert gitlab_codes(program, base, change, ("", "main"), variables) == [0, 1]
 
 
 def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path, program: Path) -> None:

@@ -437,7 +437,7 @@ def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
 
 
 def test_both_sides_are_linted_in_the_worlds_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one of them found out about a world, such as which nodes its pools add, the other must not find out again."""
+    """What one found out about a world, such as the nodes that its pools add, the other must not find out again."""
     worlds, linted = [], judging.report_on
 
     def noted(*given: Any, world: World | None, **named: Any) -> Report:

@@ -101,7 +101,9 @@ def _linted(parts: int, side: Side, rulebook: Rulebook) -> Report | None:
         return Report()  # everything is created or removed, which is no error
     titled(f"linting {side.whole.name}")
     options, world = side.whole.options, side.written
-    is_same = manifests.inventory is world.manifests and manifests.premises(options).settled(side.cluster) == world.premises
+    is_same = (
+        manifests.inventory is world.manifests and manifests.premises(options).settled(side.cluster) == world.premises
+    )
     try:
         return _part(
             parts,

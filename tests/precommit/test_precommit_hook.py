@@ -156,6 +156,17 @@ def test_a_commit_without_manifests_does_not_start_the_linter(scratch: Scratch) 
     assert "(no files to check)Skipped" in done.stdout
 
 
+def test_a_commit_of_which_nothing_was_judged_does_not_pass(scratch: Scratch) -> None:
+    release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec: {interval: 1h}\n"
+    refused = scratch.commit({"manifests/release.yaml": release})
+    assert refused.returncode == 1, refused.stdout
+    assert "- exit code: 2" in refused.stdout
+    assert "not judged: no workload was read, and 1 HelmRelease was not read" in refused.stdout
+    assert "name them in its `exclude`" in refused.stdout
+    mixed = scratch.commit({"manifests/release.yaml": release, "manifests/beside.yaml": pod("beside", "general")})
+    assert mixed.returncode == 0, mixed.stdout
+
+
 def test_broken_yaml_is_refused_with_its_line(scratch: Scratch) -> None:
     done = scratch.commit({"manifests/broken.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: [}\n"})
     (scratch.folder / "manifests/broken.yaml").unlink()

@@ -59,10 +59,10 @@ def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     return counts
 
 
-def requiring_workloads(report: Report, paths: Sequence[str]) -> Report:
+def requiring_workloads(report: Report, paths: Sequence[str], *, partial: bool = False) -> Report:
     """Return the report with an error if no workload was read beside what makes pods and was not judged.
 
-    Another error says already that the run is no answer.
+    Another error says already that the run is no answer. The files of a commit (``partial``) can be left out of a hook.
     """
     summary = report.summary
     if summary.workloads or not summary.unjudged or report.errors:
@@ -71,5 +71,5 @@ def requiring_workloads(report: Report, paths: Sequence[str]) -> Report:
         f"not judged: no workload was read, and {not_read(summary.unjudged)}. Render them and pipe the output "
         "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
         "with helm"
-    )
+    ) + (". A hook for single files passes without such files: name them in its `exclude`" if partial else "")
     return replace(report, errors=(InputError(paths[0] if paths else "<no input>", words),))

@@ -16,7 +16,7 @@ from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
-from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, where_left
+from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, tree_of, where_left
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.text import many, plural
 
@@ -142,7 +142,7 @@ def _is_touched(finding: Finding, changes: Changes) -> bool:
 def changes_since(base: str, paths: Sequence[str]) -> Changes:
     """Return the changes since the current branch left ``base``. Raises ChangedError."""
     try:
-        trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
+        trees = {tree.top: tree for tree in (tree_of(path) for path in paths if path != "-")}
         lines: dict[str, Lines] = {}
         lost: set[str] = set()
         moved: dict[str, str] = {}

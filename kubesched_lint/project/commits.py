@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint.files import is_within
 from kubesched_lint.limits import LARGEST_SETTINGS, LARGEST_WHOLE
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
-from kubesched_lint.programs import WorkTree
+from kubesched_lint.programs import NoWorkTreeError, WorkTree
 
 HEAD = "HEAD"
 """The default base: everything that is not committed counts as changed."""
@@ -278,6 +278,24 @@ def staged_submodules(tree: WorkTree, paths: Sequence[str]) -> Mapping[str, str]
         for facts, path in found
         if facts and facts[0].startswith(_SUBMODULE) and any(_holds(os.path.normpath(each), path) for each in paths)
     }
+
+
+def tree_of(path: str) -> WorkTree:
+    """Return the work tree whose commits are meant for a path: the current folder's, also for what lies in a submodule.
+
+    Raises NoWorkTreeError, ProgramError.
+    """
+    own = found = WorkTree(path)
+    here = os.path.realpath(os.curdir)
+    try:
+        while not is_within(here, found.top):
+            above = WorkTree(os.path.dirname(found.top))
+            if not staged_submodules(above, [os.path.relpath(found.top, above.top)]):
+                return own
+            found = above
+    except NoWorkTreeError:
+        return own
+    return found
 
 
 def how_to_complete(tree: WorkTree) -> str:

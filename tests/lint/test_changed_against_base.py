@@ -267,6 +267,23 @@ def test_a_known_finding_is_new_once_the_baseline_loses_it(folder: Path) -> None
 # --- submodules -------------------------------------------------------------------------------------------------------
 
 
+def test_a_submodule_that_is_named_is_compared_as_the_repository_around_it_says(folder: Path, tmp_path: Path) -> None:
+    """In the submodule, main is a branch of its own, which has what the branch brings."""
+    (theirs := tmp_path / "theirs").mkdir()
+    git(theirs, "init", "-q", "-b", "main")
+    commit(theirs, {"cache.yaml": workload("cache", 1), "front.yaml": SHOP["manifests/front.yaml"]})
+    commit(folder, SHOP)
+    git(folder, "checkout", "-q", "-b", "work")
+    git(folder, "rm", "-rq", "manifests")
+    git(folder, "submodule", "add", "-q", str(theirs), "manifests")
+    git(folder, "commit", "-q", "-m", "submodule")
+    assert report(folder, *WITH, "--changed=main")["findings"]
+    plan = called("plan", "main", *WITH, cwd=folder)
+    assert (plan.returncode, "manifests: is a submodule" in plan.stdout + plan.stderr) == (2, True)
+    inside = called("lint", ".", "-c", "../cluster.yaml", "--changed=main", cwd=folder / "manifests")
+    assert inside.returncode == 0, inside.stdout
+
+
 def test_a_submodule_in_place_of_a_folder(folder: Path, tmp_path: Path) -> None:
     commit(folder, {**SHOP, "manifests/deep/more.yaml": workload("more", near="cache")})
     theirs = tmp_path / "theirs"

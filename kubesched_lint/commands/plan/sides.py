@@ -26,6 +26,7 @@ from kubesched_lint.project.commits import (
     copy_of,
     staged_submodules,
     submodules_of,
+    tree_of,
     where_left,
 )
 from kubesched_lint.text import first_few
@@ -115,7 +116,7 @@ def _work_tree(paths: Sequence[str]) -> WorkTree:
     if "-" in paths:
         raise SideError("standard input is in no commit: give a file or folder as BASE")
     try:
-        trees = {tree.top: tree for tree in map(WorkTree, paths)}
+        trees = {tree.top: tree for tree in map(tree_of, paths)}
     except NoWorkTreeError as error:
         raise SideError(f"{error}: give a file or folder as BASE") from None
     if len(trees) > 1:

@@ -22,7 +22,9 @@ _ITEMS = rb"""(?m)^["']?items["']?:|"items"\s*:\s*\["""
 _NAMED = rb"""(?i)\b%s["']?[ \t]*:"""
 
 # kubectl writes the fields of items with 2 to 4 blanks; what they hold, such as their owners, stands further inside.
-_OF_ITEM = rb"""(?m)^ {0,4}(?:- +)?["']?kind["']?: *["']?(Node|Pod)(?:List)?["']?\s*$|\{kind: (Node|Pod)\b"""
+_OF_ITEM = (
+    rb"""(?m)^ {0,4}(?:- +)?["']?kind["']?: *["']?(Node|Pod)(?:List)?["']?\s*$|\{(?:[^{}\n]*, *)?kind: (Node|Pod)\b"""
+)
 _OF_JSON = rb'"kind"\s*:\s*"(Node|Pod)(?:List)?"'
 _RUNNING = (
     rb"""(?:^|[\s{,])["']?(?:hostIPs?|ownerReferences)["']?\s*:"""
@@ -45,8 +47,8 @@ def never_applied(data: bytes) -> str:
         if re.search(_OURS, data):
             return OURS if all(re.search(_OURS, part) for part in _documents(data)) else ""
     if b"items" in data and re.search(_ITEMS, data):
-        documents = _documents(data)
-        return DUMP if documents and all(map(_is_dump, documents)) else ""
+        lists = _documents(data)  # of a dump each is a List, some of which may hold neither nodes nor pods
+        return DUMP if all(re.search(_ITEMS, one) for one in lists) and any(map(_is_dump, lists)) else ""
     return ""
 
 

@@ -11,6 +11,7 @@ import yaml
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
+from kubesched_lint.manifests.contents import never_applied
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -142,6 +143,20 @@ def test_a_dump_of_a_cluster_is_left_out(tmp_path: Path, items: list[dict[str, o
     ((path, reason),) = ((item.path, item.reason) for item in report.summary.left_out)
     assert Path(path).stem == "dump"
     assert reason.startswith("a dump of a cluster")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, status: {phase: Failed}}\n",
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}}\n",
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: a}\n"
+        "---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: a}\n",
+    ],
+)
+def test_a_dump_by_other_hands_is_left_out(text: str) -> None:
+    """Written in one line for each item, and two answers of kubectl in one file."""
+    assert never_applied(text.encode()).startswith("a dump of a cluster")
 
 
 @pytest.mark.parametrize(

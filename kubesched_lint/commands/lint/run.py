@@ -180,7 +180,9 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
-    report = requiring_workloads(report, request.paths, partial=options.partial) if request.require_workloads else report
+    report = (
+        requiring_workloads(report, request.paths, partial=options.partial) if request.require_workloads else report
+    )
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, held)
 

@@ -129,7 +129,11 @@ class Protocol(LanguageServerProtocol):
     # --- what pygls says of failures ----------------------------------------------------------------------------------
 
     def _refuse(self, number: Any, error: JsonRpcException) -> None:
-        self._send_response(number, error=error.to_response_error())
+        if number is None:  # pygls leaves null out, and an answer without an id is no message
+            told = {"code": error.code, "message": error.message}
+            self._send_data({"jsonrpc": self.VERSION, "id": None, "error": told})
+        else:
+            self._send_response(number, error=error.to_response_error())
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
         if error is not None and error.code == JsonRpcInternalError.CODE:

@@ -237,7 +237,7 @@ def test_what_is_no_message_gets_one_answer(raw: Raw, folder: Path) -> None:
         raw.write(data)
         raw.ask(99, "textDocument/hover", hover((folder / "cache.yaml").as_uri(), 4, 9))
         assert "result" in raw.answer(99), name
-        errors = [one["error"] for one in raw.said[before:] if "error" in one]
+        errors = [one["error"] for one in raw.said[before:] if "error" in one and one["id"] is None]
         assert [error["code"] in (-32700, -32600) for error in errors] == [True], name
     raw.write(b'content-length:  21\r\nContent-Type: a; charset=utf-8\r\n\r\n{"jsonrpc":"2.0"    }')
     raw.send({"jsonrpc": "2.0", "id": {}, "result": 5})

@@ -283,7 +283,7 @@ class _Here:
             self.skip(f"{_short(entry)} {_FETCHED}", where)
             return None
         if self._walk.tree.root and self._climbs_out(entry):
-            self.refuse(f"{_short(entry)} is outside the repository, and is not read", where)
+            self._lack(f"{_short(entry)} is outside the repository, and is not read", entry, where)
             return None
         return os.path.normpath(os.path.join(self._real, entry))
 
@@ -316,7 +316,7 @@ class _Here:
         return os.path.relpath(real, self._real).replace(os.sep, "/")
 
     def _lack(self, words: str, entry: str, where: Path) -> None:
-        """Refuse an entry that names nothing; another program may still fill in a placeholder."""
+        """Refuse an entry that names nothing here; another program may still fill in a placeholder."""
         tree = self._walk.tree
         tree.is_lacking = tree.is_lacking or (tree.obstacle is None and placeholder(entry) is None)
         self.refuse(words, where)

@@ -68,7 +68,8 @@ def _unbuilt(error: InputError, tree: KustomizeTree, *, is_named: bool) -> Input
     words = f"{error.message}: {_NOT_CHECKED}" if tree.files else error.message
     if is_named or tree.is_lacking or tree.obstacle is None:
         return replace(error, message=words)
-    return Skipped(error.path, error.line, f"not rendered because {words}")
+    what = "kustomization" if tree.files else ""
+    return Skipped(error.path, error.line, f"not rendered because {words}", unrendered=what)
 
 
 def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:

@@ -103,6 +103,28 @@ def test_only_the_verdict_on_all_is_green(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kustomization", "code", "words"),
+    [
+        ("foo: bar", 0, "no findings in the 1 workload read; 1 kustomization was not read"),
+        ("patches: [{path: ../../../../../../outside.yaml}]", 2, "1 problem with the input"),
+        ("resources: [b.yaml, ../../../../../../outside.yaml]", 2, "1 problem with the input"),
+        ("resources: [b.yaml, '../../../../../../{{ outside }}.yaml']", 0, "1 kustomization was not read"),
+    ],
+)
+def test_what_a_kustomization_hides_that_is_not_built_is_no_clean_bill(
+    tmp_path: Path, kustomization: str, code: int, words: str
+) -> None:
+    """None of its files is judged: a change of its own could hide them so."""
+    write(tmp_path, web=WEB, k__b=WEB.replace("web", "b"))
+    (tmp_path / ".git").mkdir()
+    text = kustomization if "resources" in kustomization else f"resources: [b.yaml]\n{kustomization}"
+    (tmp_path / "k" / "kustomization.yaml").write_text(f"{text}\n")
+    done = called("lint", ".", "--no-config", cwd=tmp_path)
+    assert done.returncode == code, done.stdout
+    assert words in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
     ("texts", "code"),
     [
         ({"r": RELEASE.format(1)}, 2),

@@ -12,7 +12,7 @@ from operator import attrgetter, is_
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex, by_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.identity import ByIdentity, Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
@@ -52,6 +52,8 @@ class NodeIndex(LabelIndex):
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
+        self.hard_keyed: dict[Itself[tuple[object, ...]], NodeSet] = {}
+        """What ``scheduler.topology`` keeps: the constraints of a pod → the nodes with the keys of all hard ones."""
         self._read_taints()
 
     def _read_taints(self) -> None:

@@ -30,7 +30,7 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
-from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
+from kubesched_lint.scheduler.topology import hard_keyed_nodes, is_short_of_domains
 
 
 class _Ask(NamedTuple):
@@ -93,7 +93,7 @@ def least_placed(
         return MAY_TIE
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
-    keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    keyed = hard_keyed_nodes(pod, index)
     open_ = open_but_for_affinity(setting, number) & keyed & ~without
     if not open_:
         return Counted(0, NO_NODE)
@@ -391,7 +391,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     if any(v.claim for v in pod.volumes):
         return Counted(0, "its volumes may tie it to where they are")
     open_ = diagnose(pod, setting.cluster).feasible & targets(pod, index)[0]
-    open_ &= labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    open_ &= hard_keyed_nodes(pod, index)
     guests = 0
     for key, contender, times in repelling(setting, number):
         if not index.one_node_each(key):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.identity import Itself
 from kubesched_lint.model.pod import Pod, SpreadConstraint
 from kubesched_lint.scheduler.tolerance import repelled
 
@@ -20,6 +21,14 @@ def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) ->
     for constraint in constraints:
         nodes &= index.with_key(constraint.topology_key)
     return nodes
+
+
+def hard_keyed_nodes(pod: Pod, index: NodeIndex) -> NodeSet:
+    """Return the nodes with the keys of all hard constraints of a pod; each of many constraints asks for them."""
+    found = index.hard_keyed.get(Itself(pod.spread))
+    if found is None:
+        found = index.hard_keyed[Itself(pod.spread)] = labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    return found
 
 
 def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> NodeSet:
@@ -37,8 +46,7 @@ def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> 
 
 def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> NodeSet:
     """Return the nodes that count for one hard constraint of a pod: included by its policies, with all hard keys."""
-    hard = (c for c in pod.spread if c.is_hard)
-    return labelled_nodes(hard, index) & eligible_nodes(pod, constraint, index)
+    return hard_keyed_nodes(pod, index) & eligible_nodes(pod, constraint, index)
 
 
 def counted_domains(

@@ -42,7 +42,7 @@ from kubesched_lint.model.pod import Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
-from kubesched_lint.scheduler import tolerance
+from kubesched_lint.scheduler import tolerance, topology
 from kubesched_lint.world import claims, refused
 from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
@@ -457,3 +457,13 @@ def test_outside_of_all_limits_nothing_is_counted() -> None:
     with work.within(10) as limit:
         work.spend(3)
     assert limit.spent == 3
+
+
+def test_the_keys_of_all_spreads_of_a_pod_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its constraints asks for the nodes with the keys of all."""
+    asked, look = [], topology.labelled_nodes
+    monkeypatch.setattr(topology, "labelled_nodes", lambda *given: asked.append(given) or look(*given))
+    spread = tuple(pod_model.SpreadConstraint(1, f"k{i}", "DoNotSchedule", None) for i in range(50))
+    pod, index = pod_model.Pod("default", {}, spread=spread), NodeIndex([])
+    assert {topology.counted_nodes(pod, one, index) for one in spread} == {0}
+    assert len(asked) == 1

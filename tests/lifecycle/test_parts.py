@@ -1,0 +1,114 @@
+"""What the part of a running set proves, no trace and no search of the whole set contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import assume
+from msgspec.structs import replace
+
+from kubesched_lint.lifecycle import parts
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.judging import is_stuck
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
+from tests import drawn as st
+from tests.drawn import given
+from tests.lifecycle.enclosed import thorough
+from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.made_settings import workload as made
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+RANKS = (0, 0, 0, 5, -5)
+REPLICA_SET = Owner("ReplicaSet", "other")
+
+
+@st.composite
+def ranked(draw, app: str):
+    drawn = draw(made(app, KINDS))
+    return replace(drawn, pod=replace(drawn.pod, priority=draw(st.sampled_from(RANKS))))
+
+
+@st.composite
+def guest(draw, cluster, number: int) -> BoundPod:
+    requests = {"cpu": draw(st.sampled_from([100, 600]))}
+    pod = Pod("default", {"app": draw(st.sampled_from(["web", "x"]))}, requests=requests)
+    node = draw(st.sampled_from([n.name for n in cluster]))
+    owner = draw(st.sampled_from([None, REPLICA_SET]))
+    return BoundPod(f"guest-{number}", node, replace(pod, priority=draw(st.sampled_from(RANKS))), owner)
+
+
+@st.composite
+def running_sets(draw) -> Setting:
+    """A set that runs as a trace deployed it, one workload of it perhaps changed or short of a pod, beside others."""
+    cluster = draw(nodes())
+    workloads = (draw(ranked("web")), draw(ranked("db")), draw(ranked("etc")))
+    kept = Selector((Requirement("app", "In", (draw(st.sampled_from(["web", "db"])),)),))
+    budget = DisruptionBudget("default", "keep", kept, min_available=draw(st.integers(0, 2)))
+    objects = Inventory(
+        pods=tuple(draw(guest(cluster, i)) for i in range(draw(st.integers(0, 2)))),
+        budgets=(budget,) * draw(st.integers(0, 1)),
+    )
+    scalers = {0: Autoscaler("default", "web", workloads[0].ref, max_replicas=draw(st.integers(1, 5)))}
+    setting = Setting(cluster, objects, workloads, scalers=scalers)
+    runs = _deployed(setting, seed=draw(st.integers(0, 99)))
+    changes = dict.fromkeys(runs, False)
+    match draw(st.integers(0, 4)):
+        case 0:
+            changes[draw(st.sampled_from(sorted(runs)))] = True
+        case 1:
+            runs = {i: pods[:-1] for i, pods in runs.items() if i != 1 or pods[:-1]}
+    return replace(setting, running={i: pods for i, pods in runs.items() if pods}, changes=changes)
+
+
+def _deployed(setting: Setting, seed: int) -> dict[int, tuple[BoundPod, ...]]:
+    """Return the pods at the end of a trace, which must have a node each."""
+    story = story_of(setting, range(len(setting.workloads)), expected=True, most_states=0, runs=1, seed=seed)
+    (state,), oracle = story.states[:1], story.oracle()
+    assume(not state.waiting and not any(state.pinned))
+    found: dict[int, list[BoundPod]] = {}
+    for position, held in enumerate(state.bound):
+        for slot, count in held:
+            own = found.setdefault(oracle.pod_types.slots[slot].workload, [])
+            name = setting.workloads[oracle.pod_types.slots[slot].workload].name
+            node = setting.nodes[position].name
+            own += [BoundPod(f"{name}-{len(own) + n}", node, oracle.pod(slot)) for n in range(count)]
+    return {number: tuple(pods) for number, pods in found.items()}
+
+
+def _ends(setting: Setting, event: str, number: int) -> Iterator[object]:
+    """Yield ends of traces of the whole set; and of every scheduler, where a search is small and nobody preempts."""
+    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
+    guests = guests_of(setting).hosted
+    for seed in range(3):
+        traces = story_of(
+            setting, everybody, expected=False, most_states=0, runs=2, seed=seed, preempting=True, guests=guests
+        )
+        yield from EventOutcomes(setting, everybody, [traces], names).ends(event, number) or ()
+    if len({pod.priority for pod in (*setting.pods, *(b.pod for b in setting.objects.pods))}) == 1:
+        search = story_of(setting, everybody, expected=False, most_states=800, guests=guests)
+        if search.sound:
+            yield from EventOutcomes(setting, everybody, [search], names).ends(event, number) or ()
+
+
+@thorough
+@given(running_sets(), st.sampled_from(EVENTS))
+def test_what_a_part_proves_no_end_of_the_whole_contradicts(setting, event):
+    followed = {bound for one in guests_of(setting).hosted for bound in one.pods}
+    assume(all(w.bound in followed for w in guests_of(setting).weaker(range(len(setting.workloads)))))
+    proven = [
+        i
+        for i in range(len(setting.workloads))
+        if not idle(setting, event, i) and parts.surely_fine(setting, event, i) is not None
+    ]
+    assume(proven)
+    for number in proven:
+        for end in _ends(setting, event, number):
+            assert end.lack == 0, (event, number)
+            assert event == "drain" or not is_stuck(event, end), (event, number)

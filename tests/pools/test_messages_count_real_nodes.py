@@ -66,3 +66,37 @@ def test_the_nearest_label_is_the_first_proposal(findings_of: Findings, deployme
     assert far.help.startswith("label nodes with colour=blue")
     system = findings_of(deployment(pod="nodeSelector: {karpenter.sh/capacity-type: spot}"), TODAY)
     assert system["nodeselector-matches-nothing"].help.startswith("ask for labels that nodes have")
+
+
+DAEMONS = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: agent, image: agent:1}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: network}
+spec:
+  selector: {matchLabels: {app: network}}
+  template:
+    metadata: {labels: {app: network}}
+    spec:
+      tolerations: [{operator: Exists, effect: NoSchedule}]
+      containers: [{name: network, image: network:1}]
+"""
+TAINTED = "- {name: gpu, zones: [a], taints: [gpu=yes:NoSchedule], allocatable: {cpu: '2', memory: 8Gi}}"
+
+
+def test_a_daemonset_misses_no_node_that_only_a_pool_could_add(findings_of: Findings) -> None:
+    alone, _, _ = DAEMONS.partition("---")
+    assert not findings_of(alone, TODAY + POOLS, profile="strict")
+    missed = findings_of(alone, TODAY + TAINTED + POOLS, profile="strict")["daemonset-misses-tainted-nodes"]
+    assert "no pod for 1 of the 7 nodes it matches: gpu, because of gpu=yes:NoSchedule" in missed.message
+    shared = findings_of(DAEMONS, TODAY + TAINTED + POOLS)["daemonset-misses-shared-nodes"]
+    assert "no pod for 1 node where" in shared.message
+    assert ": gpu, because of gpu=yes:NoSchedule" in shared.message

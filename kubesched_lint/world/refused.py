@@ -134,7 +134,7 @@ def refused_objects(world: World) -> RefusedObjects:
     if world.refused is not None and not world.refused:
         return {}
     found: dict[Source | None, tuple[Refusal, ...]] = {}
-    for source in _sources(world.manifests):
+    for source in _sources(world):
         certain = tuple(refusal for refusal in judged(source, world).told if refusal.is_certain)
         if certain:
             found[source] = certain
@@ -178,8 +178,9 @@ def object_of(document: Document) -> str:
     return f"{document.kind} {where}{document.name or document.generate_name}"
 
 
-def _sources(manifests: Inventory) -> Iterable[Document]:
-    found = dict.fromkeys(_source(one) for _, items in manifests.lists() for one in items)
+def _sources(world: World) -> Iterable[Document]:
+    found = dict.fromkeys(_source(one) for _, items in world.manifests.lists() for one in items)
+    found.update(dict.fromkeys(map(_source, world.unserved)))
     return [source for source in found if isinstance(source, Document)]
 
 

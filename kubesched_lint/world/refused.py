@@ -25,6 +25,7 @@ GONE, UNDECODED, INVALID = 404, 400, 422
 REQUIRED = "Required value"
 UNKNOWN_FIELD = "unknown field "
 CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
+_NO_SELECTOR = "invalid label selector"
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 POD_SPECS: tuple[Path, ...] = (
@@ -210,6 +211,9 @@ def _word_to_replace(document: Document, cause: Cause) -> str | None:
         paths = _NAMED_ANEW  # the namespace ``APPNS`` of an object called ``APPNAME``
     if CHOICE.search(cause.message):
         return None
+    labels = value_at(document.value, (*cause.path, "matchLabels")) if cause.message.endswith(_NO_SELECTOR) else None
+    if isinstance(labels, dict):
+        paths = tuple((*cause.path, "matchLabels", key) for key in labels)
     return next(filter(None, (word_to_replace(document.value, path, document.path) for path in paths)), None)
 
 

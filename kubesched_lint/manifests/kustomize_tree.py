@@ -43,6 +43,7 @@ _FETCHED = (
     f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
     "it yourself and pipe the result (kubectl kustomize FOLDER | kubesched-lint lint -)"
 )
+_RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor LoadRestrictionsNone"
 # Characters that go-yaml reads as a line end, or that YAML forbids.
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -205,6 +206,9 @@ class _Here:
                 self.refuse(f"{_short(entry)} {data}", where)
                 return entry
             self._walk.tree.files[real] = data
+        if not is_within(real, self._real) and self._walk.tree.outside is None:
+            words = f"it lists {_short(entry)}, which is not in or below its folder: {_RESTRICTED}"
+            self._walk.tree.outside = InputError(self._shown, words, *self._place(where, False))
         return self._spelling(entry, real)
 
     def resource(self, entry: str, where: Path) -> str:

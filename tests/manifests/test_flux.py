@@ -90,7 +90,9 @@ def test_a_folder_that_flux_applies_may_list_files_beside_it(repository: Path, p
 def test_a_folder_that_flux_does_not_name_is_built_with_the_restrictor(repository: Path) -> None:
     write(repository, {"app/web.yaml": WEB, "cr/kustomization.yaml": "resources: [../app/web.yaml]\n"})
     write(repository, {"flux.yaml": flux("./c"), "c/note.yaml": "a: b\n", "out.yaml": flux("../../..")})
-    assert "is not in or below" in read(repository).errors[0].message
+    (error,) = read(repository).errors
+    assert error.message.startswith("it lists ../app/web.yaml, which is not in or below its folder: kubectl kustomize")
+    assert (error.line, error.column) == (1, 13)
 
 
 # --- variables ------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_usable_nodes_are_counted_and_pools_named(findings_of: Findings, deploym
 
 def test_a_request_beyond_every_machine_names_the_machine(findings_of: Findings, deployment: Writer) -> None:
     found = findings_of(deployment(cpu="3"), TODAY.replace("count: 6", "count: 0") + POOLS)
-    assert "no node that a pool could add has more than 2 (two in a (pool general))" in str(found)
+    assert "no node that it may use, of today or of a pool, has more than 2 (two in a (pool general))" in str(found)
 
 
 @pytest.mark.parametrize("pools", ["", POOLS], ids=["without pools", "with pools"])

@@ -100,3 +100,12 @@ def test_a_daemonset_misses_no_node_that_only_a_pool_could_add(findings_of: Find
     shared = findings_of(DAEMONS, TODAY + TAINTED + POOLS)["daemonset-misses-shared-nodes"]
     assert "no pod for 1 node where" in shared.message
     assert ": gpu, because of gpu=yes:NoSchedule" in shared.message
+
+
+@pytest.mark.parametrize("key", ["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "disk"])
+def test_a_daemonset_for_another_machine_type_is_meant_as_it_is(findings_of: Findings, key: str) -> None:
+    alone, _, _ = DAEMONS.partition("---")
+    daemon = alone.replace("    spec: {", f"    spec: {{nodeSelector: {{{key}: m6i.2xlarge}}, ")
+    nodes = TODAY.replace("pool: general,", f"{key}: m6i.xlarge,")
+    found = findings_of(daemon, nodes)["daemonset-matches-no-node"]
+    assert found.severity.word == ("warning" if key == "disk" else "note")

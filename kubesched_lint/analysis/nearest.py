@@ -15,6 +15,7 @@ from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.shapes import INSTANCE_TYPE
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import Member, World
 
 
-FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
-"""Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
+FIXED = frozenset((ARCH, OS, *KEPT_LIKE, INSTANCE_TYPE, "beta.kubernetes.io/instance-type"))
+"""Labels whose values are no words to misspell: arm64 resembles amd64, and g5.xlarge g4dn.xlarge, and means another
+machine.
+"""
 
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""

@@ -15,8 +15,8 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def missed_nodes(it: Member) -> NodeSet:
-    """The nodes with the right labels for which the DaemonSet controller makes no pod, because of their taints."""
-    return it.reach.matching & ~it.daemon_nodes
+    """Today's nodes with the right labels for which the DaemonSet controller makes no pod, because of their taints."""
+    return it.reach.matching & it.world.today & ~it.daemon_nodes
 
 
 def daemons_where_missed(it: Member) -> tuple[Workload, ...]:

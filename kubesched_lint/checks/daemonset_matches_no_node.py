@@ -37,7 +37,8 @@ def check(it: Member) -> Iterator[Hazard]:
         at=miss.at,
         evidence=pattern(f"0 of {many(nodes, 'node')} match {miss.wanted}"),
         # The nodes may come later; but if a node has almost the same label, that label was meant. Another operating
-        # system or architecture is meant as it is: the same files serve clusters with and without such nodes.
+        # system, architecture or machine type is meant as it is: the same files serve clusters with and without
+        # such nodes.
         severity=None if miss.nearest and miss.key not in FIXED else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
         cause=miss.lack,

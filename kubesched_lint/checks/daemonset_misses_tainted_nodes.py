@@ -13,17 +13,18 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    matching, running, missed = it.reach.matching, it.daemon_nodes, missed_nodes(it)
+    running, missed = it.daemon_nodes, missed_nodes(it)
     if not missed or not running or daemons_where_missed(it):
         return  # nodes where other DaemonSets run are a matter of daemonset-misses-shared-nodes
+    matching = running.bit_count() + missed.bit_count()
     taints = taints_in_the_way(it, missed)
     yield Hazard(
         at=(*it.workload.pod.path, "tolerations"),
         key=True,
-        evidence=pattern(f"{running.bit_count()} of {matching.bit_count()} matching nodes"),
+        evidence=pattern(f"{running.bit_count()} of {matching} matching nodes"),
         values={
             "missed": missed.bit_count(),
-            "count": matching.bit_count(),
+            "count": matching,
             "nodes": it.world.names(missed),
             "taints": tuple(str(t) for t in taints),
         },

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.checks._bad_ends import told
+from kubesched_lint.checks._reasons import is_uncreated
 from kubesched_lint.findings import Hazard
 from kubesched_lint.verdicts.bad_ends import bad_end
 from kubesched_lint.world.world import Member
@@ -19,4 +20,5 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     supply = end.cell.wanted if end.cell.stuck else end.cell.bound.most
     values = scaling_values(scaler, supply)
-    yield told(it, end, "stuck" if end.cell.stuck else "default", values, *places_that_scale(scaler, supply))
+    variant = "stuck" if end.cell.stuck else "uncreated" if is_uncreated(it, end.cell) else "default"
+    yield told(it, end, variant, values, *places_that_scale(scaler, supply))

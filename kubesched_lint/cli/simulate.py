@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
@@ -148,6 +150,9 @@ def simulate(
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
+    if manifests.is_empty:
+        nothing = nothing_checked(manifests, options, paths)
+        simulation = replace(simulation, errors=(*simulation.errors, nothing))
     match output:
         case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)

@@ -12,6 +12,7 @@ from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 YTT = "ytt template: render it first (ytt -f FOLDER | kubesched-lint lint -)"
+TERRAFORM = "Terraform template: not YAML before templatefile fills it in"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
@@ -26,6 +27,8 @@ _SOURCE = rb"""(?m)^(?:\{\{|\{%|  name:[ ]+["']?\{\{)"""
 _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
 # ytt writes its code in comments: ``#@ load(…)`` on a line, ``name: #@ data.values.name`` behind a key.
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
+# A directive of Terraform where YAML has an item, a key or a value.
+_OF_TERRAFORM = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?%\{~?[ ]*(?:if|for|else|endif|endfor)\b"
 # A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``. No name may have capitals.
 _WORD = r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
 # A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
@@ -167,6 +170,11 @@ def has_actions(data: bytes) -> bool:
 def is_of_ytt(text: str) -> bool:
     """Return whether a file is a template of ytt, which is valid YAML without its values."""
     return "@" in text and "#@" in text and re.search(_OF_YTT, text) is not None
+
+
+def is_of_terraform(text: str) -> bool:
+    """Return whether text that is no valid YAML is a template of Terraform."""
+    return "%{" in text and re.search(_OF_TERRAFORM, text) is not None
 
 
 def is_named_by_template(value: Any) -> bool:

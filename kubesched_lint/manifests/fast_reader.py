@@ -177,8 +177,8 @@ def read_plain(text: str) -> dict[str, Any]:
     """Return the mapping that a document of plain block YAML holds. Raises NotPlainError."""
     if not IS_TRUSTED:
         raise NotPlainError
-    lines = text.split("\n")
-    rest = iter(lines[1:] if _has_marker(lines[0]) else lines)
+    lines = _lines(text)
+    rest = iter(lines)
     root: dict[str, Any] = {}
     here: Any = root
     block = 0  # block id of ``here``, see Head
@@ -236,13 +236,17 @@ def read_plain(text: str) -> dict[str, Any]:
     return root
 
 
-def _has_marker(line: str) -> bool:
-    """Return whether the document begins with ``---`` and at most a comment behind it. Raises NotPlainError."""
-    if line[:3] != "---":
-        return False
-    if not line.isprintable() or _NOTHING.fullmatch(line, 4) is None or line[3:4].strip():
-        raise NotPlainError
-    return True
+def _lines(text: str) -> list[str]:
+    """Return the lines; a ``---`` before them, with at most a comment behind it, is an empty one: the lines keep their
+    numbers. Raises NotPlainError.
+    """
+    lines = text.split("\n")
+    first = lines[0]
+    if first[:3] == "---":
+        if not first.isprintable() or _NOTHING.fullmatch(first, 4) is None or first[3:4].strip():
+            raise NotPlainError
+        lines[0] = ""
+    return lines
 
 
 def _special(found: Special, lines: list[str], rest: Any, block: int) -> Any:

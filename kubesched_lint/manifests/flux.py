@@ -24,10 +24,14 @@ _IN_GROUP = f"{_GROUP}/".encode()
 
 
 class FluxKustomization(Struct, frozen=True):
-    """``folder`` is the real path of what it applies; ``variables`` are None if it fills in nothing."""
+    """``folder`` is the real path of what it applies; ``variables`` are None if it fills in nothing.
+
+    ``components`` are the real paths of the folders that it adds to the components of the kustomization in ``folder``.
+    """
 
     folder: str
     variables: Variables | None = None
+    components: tuple[str, ...] = ()
 
 
 class FluxRepository(Struct, frozen=True):
@@ -46,6 +50,11 @@ class FluxRepository(Struct, frozen=True):
         nearest = max((len(one.folder) for one in around), default=0)
         ways = tuple(dict.fromkeys(one.variables for one in around if len(one.folder) == nearest))
         return Filling(ways) if any(ways) else None
+
+    def components(self, folder: str) -> tuple[str, ...]:
+        """Return the components that are added to the kustomization in this folder; none if that differs."""
+        ways = {one.components for one in self.kustomizations if one.folder == folder}
+        return next(iter(ways)) if len(ways) == 1 else ()
 
 
 NO_FLUX = FluxRepository("")
@@ -85,7 +94,16 @@ def _kustomization(value: dict[str, Any], root: str) -> Iterator[FluxKustomizati
         return
     folder = os.path.realpath(os.path.join(root, path.lstrip("/")))
     if is_within(folder, root) and os.path.isdir(folder):
-        yield FluxKustomization(folder, _variables(spec.get("postBuild")))
+        components = tuple(_components(spec.get("components"), folder, root))
+        yield FluxKustomization(folder, _variables(spec.get("postBuild")), components)
+
+
+def _components(listed: Any, folder: str, root: str) -> Iterator[str]:
+    """Yield the folders in the repository that exist."""
+    for entry in listed if isinstance(listed, list) else ():
+        real = os.path.realpath(os.path.join(folder, entry)) if isinstance(entry, str) else ""
+        if real and is_within(real, root) and os.path.isdir(real):
+            yield real
 
 
 def _variables(post_build: Any) -> Variables | None:

@@ -39,6 +39,8 @@ class KustomizeTree(Struct, dict=True):
     obstacle: Skipped | InputError | None = None
     is_lacking: bool = False
     """The obstacle is an entry that names nothing, so that nobody can build it as it is."""
+    outside: InputError | None = None
+    """The first file that is not in or below the folder of the kustomization that lists it."""
     root: str = ""
     """If set, Flux builds it: it may list any file below this folder, not only those below its own."""
 

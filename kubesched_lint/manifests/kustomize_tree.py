@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError, Path
@@ -42,6 +43,7 @@ _FETCHED = (
     f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
     "it yourself and pipe the result (kubectl kustomize FOLDER | kubesched-lint lint -)"
 )
+_RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor LoadRestrictionsNone"
 # Characters that go-yaml reads as a line end, or that YAML forbids.
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -63,6 +65,7 @@ def tree_of(folder: str, flux: FluxRepository = NO_FLUX) -> KustomizeTree | None
         return _broken(walk.tree, found)
     if found.value.get("kind") == "Component":
         return None
+    walk.add_components(flux.components(walk.tree.real))
     walk.run()
     return walk.tree
 
@@ -122,6 +125,15 @@ class _Walk:
             self.tree.fields.update(value or ())
             self.tree.kustomizations[known.path] = known.data
             self.tree.instead[known.path] = as_json(value)
+
+    def add_components(self, folders: Iterable[str]) -> None:
+        """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
+        real = self.tree.real
+        known, further = self._found[real], [os.path.relpath(one, real) for one in folders]
+        if isinstance(known, _Kustomization) and further:
+            listed = known.value.get("components") or []
+            both = [*listed, *further] if isinstance(listed, list) else listed
+            self._found[real] = replace(known, value={**known.value, "components": both})
 
     def kustomization(self, real: str) -> _Kustomization | str:
         """Return the kustomization of a folder, or why there is none, as the end of a sentence about the folder."""
@@ -194,6 +206,9 @@ class _Here:
                 self.refuse(f"{_short(entry)} {data}", where)
                 return entry
             self._walk.tree.files[real] = data
+        if not is_within(real, self._real) and self._walk.tree.outside is None:
+            words = f"it lists {_short(entry)}, which is not in or below its folder: {_RESTRICTED}"
+            self._walk.tree.outside = InputError(self._shown, words, *self._place(where, False))
         return self._spelling(entry, real)
 
     def resource(self, entry: str, where: Path) -> str:

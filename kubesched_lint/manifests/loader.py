@@ -12,6 +12,7 @@ from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.braces import NotJsonError, value_of
 from kubesched_lint.manifests.classify import (
     HELM,
+    TERRAFORM,
     YTT,
     breaks_by_template,
     has_placing_field,
@@ -19,6 +20,7 @@ from kubesched_lint.manifests.classify import (
     is_called_patch,
     is_custom,
     is_named_by_template,
+    is_of_terraform,
     is_of_ytt,
     kind_to_count,
     listed_patch,
@@ -231,6 +233,8 @@ class _Reader:
         except BuildError as error:
             if suspect and breaks_by_template(part.text, error.line - part.line + 1):
                 yield Skipped(self._path, part.line, HELM)
+            elif is_of_terraform(part.text):
+                yield counted or Skipped(self._path, part.line, TERRAFORM)
             else:
                 yield counted or InputError(self._path, error.message, error.line, error.column)
             return

@@ -60,6 +60,7 @@ def applied_in(
     return Applied(instead, frozenset(consumed), frozenset(rendered))
 
 
+_RESTRICTOR = "is not in or below"
 _NOT_CHECKED = "its files are not checked, because it may change them"
 
 
@@ -86,6 +87,8 @@ def _is_same(folder: str, other: str) -> bool:
 def _outcome(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> InputFile | Skipped | InputError:
     """Return the applied objects as one file, or why they are unknown."""
     if isinstance(done, RenderError):
+        if tree.outside is not None and _RESTRICTOR in str(done):
+            return tree.outside
         where = shown(next(iter(tree.kustomizations)), tree.folder)
         if any(sign in str(done) for sign in _NEEDS_PLUGIN):
             return Skipped(where, 1, f"not rendered because it needs a plugin ({done}): {AS_IT_STANDS}")

@@ -25,6 +25,7 @@ GONE, UNDECODED, INVALID = 404, 400, 422
 REQUIRED = "Required value"
 UNKNOWN_FIELD = "unknown field "
 CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
+_NO_SELECTOR = "invalid label selector"
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 POD_SPECS: tuple[Path, ...] = (
@@ -134,7 +135,7 @@ def refused_objects(world: World) -> RefusedObjects:
     if world.refused is not None and not world.refused:
         return {}
     found: dict[Source | None, tuple[Refusal, ...]] = {}
-    for source in _sources(world.manifests):
+    for source in _sources(world):
         certain = tuple(refusal for refusal in judged(source, world).told if refusal.is_certain)
         if certain:
             found[source] = certain
@@ -178,8 +179,9 @@ def object_of(document: Document) -> str:
     return f"{document.kind} {where}{document.name or document.generate_name}"
 
 
-def _sources(manifests: Inventory) -> Iterable[Document]:
-    found = dict.fromkeys(_source(one) for _, items in manifests.lists() for one in items)
+def _sources(world: World) -> Iterable[Document]:
+    found = dict.fromkeys(_source(one) for _, items in world.manifests.lists() for one in items)
+    found.update(dict.fromkeys(map(_source, world.unserved)))
     return [source for source in found if isinstance(source, Document)]
 
 
@@ -209,6 +211,9 @@ def _word_to_replace(document: Document, cause: Cause) -> str | None:
         paths = _NAMED_ANEW  # the namespace ``APPNS`` of an object called ``APPNAME``
     if CHOICE.search(cause.message):
         return None
+    labels = value_at(document.value, (*cause.path, "matchLabels")) if cause.message.endswith(_NO_SELECTOR) else None
+    if isinstance(labels, dict):
+        paths = tuple((*cause.path, "matchLabels", key) for key in labels)
     return next(filter(None, (word_to_replace(document.value, path, document.path) for path in paths)), None)
 
 

@@ -11,6 +11,8 @@ from kubesched_lint.releases import judged_by
 from kubesched_lint.validation.removed import removed_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.policy import DisruptionBudget
@@ -62,11 +64,9 @@ class Premises(Struct, frozen=True):
         version = judged_by(self.kubernetes_version, cluster.server_version if cluster else "")
         return self if version == self.kubernetes_version else replace(self, kubernetes_version=version)
 
-    def with_served_budgets(self, manifests: Inventory) -> Inventory:
-        """Return the manifests without budgets of an API version that is gone: the API server refuses them."""
-        if not any(map(self._is_gone, manifests.budgets)):
-            return manifests
-        return replace(manifests, budgets=tuple(b for b in manifests.budgets if not self._is_gone(b)))
+    def unserved(self, budgets: Iterable[DisruptionBudget]) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets of an API version that is gone: the API server refuses them."""
+        return tuple(filter(self._is_gone, budgets))
 
     def _is_gone(self, budget: DisruptionBudget) -> bool:
         served_as = getattr(budget.source, "api_version", "")

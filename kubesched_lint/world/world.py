@@ -70,7 +70,11 @@ class World:
     def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
         self.cluster = cluster
         self.premises = (premises or Premises()).settled(cluster)
-        self.manifests = self.premises.with_served_budgets(manifests)
+        self.unserved = self.premises.unserved(manifests.budgets)
+        """Budgets of an API version that is gone: they are not among the manifests."""
+        if self.unserved:
+            manifests = replace(manifests, budgets=tuple(b for b in manifests.budgets if b not in self.unserved))
+        self.manifests = manifests
         self._members: dict[Workload, Member] = {}
         self.answers: dict[object, object] = {}
         """What ``once_per_world`` has computed."""

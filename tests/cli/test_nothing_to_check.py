@@ -118,6 +118,16 @@ def test_a_fleet_of_nothing_is_an_error(folder: Path) -> None:
     assert "nothing was checked" in done.stdout
 
 
+def test_simulate_says_so_as_well(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    done = run(folder, "simulate", "empty", "--cluster", "cluster.yaml")
+    assert (done.returncode, "no Kubernetes object found: nothing was checked" in done.stdout + done.stderr) == (
+        2,
+        True,
+    )
+    assert "nothing was" not in run(folder, "simulate", "plain", "--cluster", "cluster.yaml").stdout
+
+
 def test_the_library_says_so_as_well() -> None:
     for given in ({}, {"text": "a: b"}, {"text": {"a.yaml": ""}}, {"text": SKETCH}, {"objects": [{"a": "b"}]}):
         (error,) = lint(**given).errors

@@ -42,6 +42,12 @@ spec:
       containers:
       - {name: gate, image: "registry.example.com/gate:1", resources: {requests: {cpu: "1"}}}
 """
+QUOTA = """---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small, namespace: shop}
+spec: {hard: {pods: "5"}}
+"""
 
 
 def read(most: int = 8, events: str = "") -> ManifestSet:
@@ -54,6 +60,14 @@ def of_the_maximum(manifests: ManifestSet, options: Options | None = None) -> Fi
     report, _ = lint(manifests, cluster, options or Options(), Rulebook.shipped().select("ci"))
     (found,) = (f for f in report.findings if f.evidence.event == "hpa-max")
     return found
+
+
+def test_pods_that_a_quota_refuses_at_the_maximum_do_not_wait() -> None:
+    text = SET.replace("MOST", "7").replace("NOTE", SURVIVES).replace("EVENTS", "") + QUOTA
+    found = of_the_maximum(manifest_set(documents("m.yaml", text.encode(), is_read), "default"))
+    assert "2 of 7 pods of Deployment shop/gate are not created: " in found.message
+    assert "Pending" not in found.message
+    assert found.help.endswith("or raise the quota")
 
 
 @pytest.mark.parametrize("most", [8, 12], ids=["no-rollout-ends", "pods-wait"])

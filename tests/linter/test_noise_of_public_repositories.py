@@ -327,3 +327,5 @@ def test_a_placeholder_inside_what_is_refused_is_filled_in() -> None:
     web = deployment("a", "dnsPolicy: Default")
     for label in ("app", "env"):
         assert not found(web.replace("{app: a}", f"{{{label}: 'x-${{ENV}}-'}}"), rule="api-would-reject")
+        assert not found(web.replace("{app: a}", f"{{{label}: '{{TEAM_ID}}'}}"), rule="api-would-reject")
+        assert found(web.replace("{app: a}", f"{{{label}: '{{team}}'}}"), rule="api-would-reject")

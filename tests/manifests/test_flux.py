@@ -13,6 +13,7 @@ from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.filling import Filling, Variables
+from kubesched_lint.manifests.flux import flux_repository
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -89,10 +90,43 @@ def test_a_folder_that_flux_applies_may_list_files_beside_it(repository: Path, p
 def test_a_folder_that_flux_does_not_name_is_built_with_the_restrictor(repository: Path) -> None:
     write(repository, {"app/web.yaml": WEB, "cr/kustomization.yaml": "resources: [../app/web.yaml]\n"})
     write(repository, {"flux.yaml": flux("./c"), "c/note.yaml": "a: b\n", "out.yaml": flux("../../..")})
-    assert "is not in or below" in read(repository).errors[0].message
+    (error,) = read(repository).errors
+    assert error.message.startswith("it lists ../app/web.yaml, which is not in or below its folder: kubectl kustomize")
+    assert (error.line, error.column) == (1, 13)
 
 
 # --- variables ------------------------------------------------------------------------------------------------------
+
+
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [web.yaml]\n"
+WITH_COMPONENT = flux("./app").replace("{path:", "{components: [../parts/web, ../parts/absent], path:")
+PATCHED = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [config.yaml]
+patches:
+- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 5}}'
+"""
+
+
+@has_kubectl
+def test_components_of_flux_are_part_of_what_it_builds(repository: Path) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"
+    files = {"app/kustomization.yaml": PATCHED, "app/config.yaml": config, "parts/web/kustomization.yaml": COMPONENT}
+    web = WEB.replace("${NAME:-web}", "web").replace("${REPLICAS:=3}", "3")
+    found = read(write(repository, {"flux.yaml": WITH_COMPONENT, "parts/web/web.yaml": web, **files}))
+    assert not found.errors
+    assert [(one.ref.name, one.replicas) for one in found.inventory.workloads] == [("web", 5)]
+    (error,) = read(write(repository, {"flux.yaml": flux("./app")})).errors
+    assert "no resource matches strategic merge patch" in error.message
+
+
+def test_two_kustomizations_with_other_components_add_none(repository: Path) -> None:
+    app = str(repository / "app")
+    write(repository, {"flux.yaml": WITH_COMPONENT, "parts/web/kustomization.yaml": COMPONENT, "app/web.yaml": WEB})
+    assert flux_repository(str(repository)).components(app) == (str(repository / "parts/web"),)
+    write(repository, {"other.yaml": flux("./app", name="other")})
+    assert flux_repository(str(repository)).components(app) == ()
 
 
 @has_kubectl

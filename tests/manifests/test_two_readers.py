@@ -56,7 +56,7 @@ def check(text: str) -> bool:
 @settings(max_examples=1000, deadline=None)
 @given(documents())
 def test_documents_of_every_style(made: tuple[str, dict[str, Any]]) -> None:
-    check(made[0])
+    assert check(made[0]) == check(f"---\n{made[0]}")
 
 
 @settings(max_examples=2000, deadline=None)
@@ -92,6 +92,7 @@ def test_every_manifest_of_this_repository_is_read_alike_and_nearly_all_fast() -
         "---\na: 1\n",
         "--- # first\na:\n- b\n-   c: 1\n    d: 2\n\n# end\n",
         "a:\n  - |\n    x\n     y\n\n    z\n  - 'it''s'  # c\n  - \"#\"\nc: {d: [1, x], e: {f: g}}\n",
+        "---  # marked\na: |\n  x\nb:\n- |-\n  y\n\n  z\n- c: 1\n  d: |\n    w\n  e: 2\n",
         "b: |-\n  #!/bin/sh\n\n  # no comment\n# comment\n",
         "spec:\n  matchExpressions:\n  - key: a\n    values: [b, 'c', \"d\"]\n  - key: e\nother:\n",
         '"quoted/key": 1\n\'single\': 2\non: 3\n010: 4\n1.50: 5\n',

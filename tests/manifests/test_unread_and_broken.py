@@ -73,6 +73,10 @@ def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
         ('#@ load("@ytt:data", "data")\n' + POD, "ytt template"),
         (POD.replace("{name: p}", "\n  name: #@ data.values.name"), "ytt template"),
         (POD.replace("kind", "#@data/values\nkind"), "ytt template"),
+        (POD.replace("kind", "%{ if can(team) }\nkind"), "Terraform template"),
+        (POD.replace("{name: p}", "\n  name: p\n  labels:\n%{~ for name in names }\n    ${name}: x\n%{ endfor ~}"),
+         "Terraform template"),
+        (POD.replace("{name: p}", "\n  name: p\n  annotations:\n    log: |\n      %{ if one }"), ""),
         (POD.replace("kind", "#@team-x asked for it\nkind"), ""),
         (POD + "#  mail@example.com #1 #a@b\n", ""),
         ("apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n"

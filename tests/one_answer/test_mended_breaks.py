@@ -43,6 +43,14 @@ def test_a_cron_job_that_fits_nowhere_fails_simulate() -> None:
     assert [str(one.workloads[0]) for one in asked.simulated.shortages] == ["CronJob default/nightly"]
 
 
+def test_a_budget_of_a_version_that_is_gone_fails_simulate() -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
+    budget = item("PodDisruptionBudget", "a", "default", "policy/v1beta1", spec=spec)
+    asked = scene(workload("Deployment", "a", 2), budget)
+    assert asked.simulated.is_bad
+    assert ["PodDisruptionBudget default/a" in line for line in asked.simulated.refused] == [True]
+
+
 def test_a_node_that_pods_name_may_come() -> None:
     asked = scene(workload("Deployment", "a", nodeName="gone"))
     assert not asked.is_bad

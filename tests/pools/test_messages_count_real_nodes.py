@@ -46,7 +46,7 @@ def test_usable_nodes_are_counted_and_pools_named(findings_of: Findings, deploym
 
 def test_a_request_beyond_every_machine_names_the_machine(findings_of: Findings, deployment: Writer) -> None:
     found = findings_of(deployment(cpu="3"), TODAY.replace("count: 6", "count: 0") + POOLS)
-    assert "no node that a pool could add has more than 2 (two in a (pool general))" in str(found)
+    assert "no node that it may use, of today or of a pool, has more than 2 (two in a (pool general))" in str(found)
 
 
 @pytest.mark.parametrize("pools", ["", POOLS], ids=["without pools", "with pools"])
@@ -66,3 +66,46 @@ def test_the_nearest_label_is_the_first_proposal(findings_of: Findings, deployme
     assert far.help.startswith("label nodes with colour=blue")
     system = findings_of(deployment(pod="nodeSelector: {karpenter.sh/capacity-type: spot}"), TODAY)
     assert system["nodeselector-matches-nothing"].help.startswith("ask for labels that nodes have")
+
+
+DAEMONS = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: agent, image: agent:1}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: network}
+spec:
+  selector: {matchLabels: {app: network}}
+  template:
+    metadata: {labels: {app: network}}
+    spec:
+      tolerations: [{operator: Exists, effect: NoSchedule}]
+      containers: [{name: network, image: network:1}]
+"""
+TAINTED = "- {name: gpu, zones: [a], taints: [gpu=yes:NoSchedule], allocatable: {cpu: '2', memory: 8Gi}}"
+
+
+def test_a_daemonset_misses_no_node_that_only_a_pool_could_add(findings_of: Findings) -> None:
+    alone, _, _ = DAEMONS.partition("---")
+    assert not findings_of(alone, TODAY + POOLS, profile="strict")
+    missed = findings_of(alone, TODAY + TAINTED + POOLS, profile="strict")["daemonset-misses-tainted-nodes"]
+    assert "no pod for 1 of the 7 nodes it matches: gpu, because of gpu=yes:NoSchedule" in missed.message
+    shared = findings_of(DAEMONS, TODAY + TAINTED + POOLS)["daemonset-misses-shared-nodes"]
+    assert "no pod for 1 node where" in shared.message
+    assert ": gpu, because of gpu=yes:NoSchedule" in shared.message
+
+
+@pytest.mark.parametrize("key", ["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "disk"])
+def test_a_daemonset_for_another_machine_type_is_meant_as_it_is(findings_of: Findings, key: str) -> None:
+    alone, _, _ = DAEMONS.partition("---")
+    daemon = alone.replace("    spec: {", f"    spec: {{nodeSelector: {{{key}: m6i.2xlarge}}, ")
+    nodes = TODAY.replace("pool: general,", f"{key}: m6i.xlarge,")
+    found = findings_of(daemon, nodes)["daemonset-matches-no-node"]
+    assert found.severity.word == ("warning" if key == "disk" else "note")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import HELM, YTT
+from kubesched_lint.manifests.classify import HELM, TERRAFORM, YTT
 from kubesched_lint.manifests.document import Unread
 from kubesched_lint.text import not_read
 
@@ -25,7 +25,7 @@ _NO_OPERATOR = (
     *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
 )
 """Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines."""
-_TEMPLATES = {HELM: "Helm template", YTT: "ytt template"}
+_TEMPLATES = {HELM: "Helm template", YTT: "ytt template", TERRAFORM: "Terraform template"}
 
 
 def rendering_command(unread: Unread) -> str:

@@ -16,6 +16,7 @@ valid for every order of events:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -35,7 +36,8 @@ from kubesched_lint.lifecycle.others import OtherPods, other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
-from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler, profile_of
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler, profile_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import static_feasible
 
@@ -137,7 +139,24 @@ def _survives(setting: Setting, event: str, number: int) -> bool:
     """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
     if setting.workloads[number].kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
         return False
-    return event != "drain" or setting.workloads[number].kind == "DaemonSet" or not comes_back(setting, number)
+    if event != "drain" or setting.workloads[number].kind == "DaemonSet":
+        return True
+    return not (comes_back(setting, number) or (setting.objects.budgets and _depends_on_others(setting, number)))
+
+
+def _depends_on_others(setting: Setting, number: int) -> bool:
+    """Whether pods of others on a node may open or close other nodes: a budget may keep them on the drained one."""
+    pod, index = setting.pods[number], setting.index
+    if pod.required_affinity:
+        return True
+    wide = [c.selector for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key)]
+    selectors = [selector for selector in wide if selector is not None]
+    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in other_pods(setting)))
+    return any(
+        _repels_from_afar(setting, pod, other)
+        or (other.namespace == pod.namespace and any(s.matches(other.labels) for s in selectors))
+        for other in others
+    )
 
 
 def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
@@ -247,14 +266,38 @@ def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
 def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
     """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
     floor = _rank(setting, number) if _may_force(setting, number) else -inf
-    meets = frozenset(
-        i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)
-    )
+    meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
     forced = frozenset(kind.pod for kind in other_pods(setting) if not _meets(setting, number, kind.pod, floor))
+    if floor > -inf:
+        forced = _helping(setting, meets, forced)
     for kind in other_pods(setting):
         if kind.pod not in forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
             return None
-    return _part(setting, pressed.moves, meets | {number}, forced)
+    return _part(setting, pressed.moves, frozenset(meets | {number}), forced)
+
+
+def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
+    """Add to ``meets`` whose pods open nodes to others of it, by affinity or a spread; return ``forced`` without such.
+
+    Without them fewer pods would seem to take room.
+    """
+    left = [*meets]
+    while left:
+        for pod in setting.kinds[left.pop()]:
+            spread = (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
+            every: tuple[PodAffinityTerm | Selector, ...] = (*pod.required_affinity, *spread)
+            for asked in every:
+                more = set(setting.selection.of(asked, pod.namespace)) - meets
+                meets |= more
+                left += more
+                forced = frozenset(other for other in forced if not _selects(setting, asked, pod, other))
+    return forced
+
+
+def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, other: Pod) -> bool:
+    if isinstance(asked, PodAffinityTerm):
+        return setting.selects(asked, pod, other)
+    return other.namespace == pod.namespace and asked.matches(other.labels)
 
 
 def _may_evict(mover: _Mover, kind: OtherPods) -> bool:
@@ -284,11 +327,16 @@ def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:
         c.selector is not None and c.selector.matches(other.labels) for c in spread
     ):
         return True
+    return _repels_from_afar(setting, pod, other)
+
+
+def _repels_from_afar(setting: Setting, pod: Pod, other: Pod) -> bool:
+    """Whether required anti-affinity of one of two pods keeps the other from further nodes than its own."""
     return any(
         setting.selects(term, holder, seen)
         for holder, seen in ((pod, other), (other, pod))
         for term in holder.required_anti_affinity
-        if not index.one_node_each(term.topology_key)
+        if not setting.index.one_node_each(term.topology_key)
     )
 
 

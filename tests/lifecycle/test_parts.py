@@ -58,6 +58,7 @@ def running_sets(draw) -> Setting:
     scalers = {0: Autoscaler("default", "web", workloads[0].ref, max_replicas=draw(st.integers(1, 5)))}
     setting = Setting(cluster, objects, workloads, scalers=scalers)
     runs = _deployed(setting, seed=draw(st.integers(0, 99)))
+    assume(runs)
     changes = dict.fromkeys(runs, False)
     match draw(st.integers(0, 4)):
         case 0:

@@ -7,16 +7,16 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
-from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
 
@@ -107,9 +107,8 @@ class PodClasses:
         self._by_pod: tuple[dict[Pod, PodClass], dict[Pod, PodClass]] = {}, {}
         """For pods that stay, and for those that terminate."""
         self._by_key: dict[Hashable, PodClass] = {}
-        self._labels: dict[str, dict[str, ClassSet]] = {}
-        self._keyed: dict[str, ClassSet] = {}
-        self._namespaces: dict[str, ClassSet] = {}
+        self.index = PodIndex()
+        """One pod of each class, at the place of its number."""
         self.terminating: ClassSet = 0
         self.preferring: ClassSet = 0
         """Classes with preferred terms or required affinity, which InterPodAffinity scores by."""
@@ -125,10 +124,6 @@ class PodClasses:
 
     def __len__(self) -> int:
         return len(self.all)
-
-    @property
-    def everything(self) -> ClassSet:
-        return (1 << len(self.all)) - 1
 
     def of(self, pod: Pod, terminating: bool = False) -> PodClass:
         """Return the class of a pod; a new one if no class equals it."""
@@ -148,11 +143,7 @@ class PodClasses:
         work.owe(work.CALL + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._of_priority.setdefault(pod.priority or 0, []).append(made)
-        self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
-        for key, value in pod.labels.items():
-            values = self._labels.setdefault(key, {})
-            values[value] = values.get(value, 0) | bit
-            self._keyed[key] = self._keyed.get(key, 0) | bit
+        self.index.add(pod.namespace, pod.labels)
         if terminating:
             self.terminating |= bit
         if pod.required_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
@@ -173,41 +164,6 @@ class PodClasses:
 
     def members(self, classes: ClassSet) -> Iterator[PodClass]:
         return (self.all[i] for i in positions(classes))
-
-    def in_namespaces(self, names: Iterable[str]) -> ClassSet:
-        found = 0
-        for name in names:
-            found |= self._namespaces.get(name, 0)
-        return found
-
-    @property
-    def namespaces(self) -> Collection[str]:
-        return self._namespaces
-
-    def selected_by(self, selector: Selector | None) -> ClassSet:
-        """Return the classes whose labels a selector matches, in every namespace; null selects none."""
-        if selector is None:
-            return 0
-        found = self.everything
-        for requirement in selector.requirements:
-            found &= self._where(requirement)
-            if not found:
-                break
-        return found
-
-    def _where(self, requirement: Requirement) -> ClassSet:
-        values = self._labels.get(requirement.key, {})
-        found = 0
-        match requirement.operator:
-            case "In" | "NotIn":
-                for value in requirement.values:
-                    found |= values.get(value, 0)
-                return found if requirement.operator == "In" else self.everything & ~found
-            case "Exists":
-                return self._keyed.get(requirement.key, 0)
-            case "DoesNotExist":
-                return self.everything & ~self._keyed.get(requirement.key, 0)
-        return 0
 
     # --- pods per node ----------------------------------------------------------------------------------------------
 

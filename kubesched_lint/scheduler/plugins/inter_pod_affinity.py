@@ -87,12 +87,12 @@ def named_namespaces(term: PodAffinityTerm, own: str) -> Sequence[str]:
 
 def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> ClassSet:
     """Return the classes of running pods that an incoming pod's term selects."""
-    chosen = state.classes.selected_by(term.selector)
+    chosen = state.classes.index.selected_by(term.selector)
     if not chosen or _selects_every_namespace(term, state):
         return chosen
-    found = chosen & state.classes.in_namespaces(named_namespaces(term, own))
+    found = chosen & state.classes.index.in_namespaces(named_namespaces(term, own))
     if term.namespace_selector is not None:
-        found |= state.in_selected_namespaces(chosen & ~found, term.namespace_selector)
+        found |= chosen & state.in_selected_namespaces(state.classes.index, term.namespace_selector)
     return found
 
 
@@ -122,7 +122,7 @@ def _selects_every_namespace(term: PodAffinityTerm, state: ClusterState) -> bool
 
 
 def _selected_by_all(terms: Sequence[PodAffinityTerm], own: str, state: ClusterState) -> ClassSet:
-    chosen = state.classes.everything
+    chosen = state.classes.index.all
     for term in terms:
         chosen &= selected_classes(term, own, state)
     return chosen

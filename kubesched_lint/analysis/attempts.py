@@ -15,8 +15,7 @@ from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.placing import Choose, Placing
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth
-from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.world.claims import without_unknown_storage
+from kubesched_lint.world.claims import modelled_templates, without_unknown_storage
 from kubesched_lint.world.devices import lacks_devices
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
@@ -24,7 +23,6 @@ from kubesched_lint.world.world import Member
 if TYPE_CHECKING:
     from random import Random
 
-    from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.world.world import World
 
@@ -49,8 +47,8 @@ def is_followed(it: Member) -> bool:
         return False
     if scheduled_pod(it) is None or lacks_devices(it.workload.pod, it.world):
         return False
-    known = without_unknown_storage(it)
-    return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates
+    volumes = without_unknown_storage(it).pod.volumes
+    return volumes == it.workload.pod.volumes and modelled_templates(it) == it.workload.claim_templates
 
 
 def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict[Workload, int] | None:
@@ -61,7 +59,7 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
     state = lasting_state(world)
     mark = state.mark()
     try:
-        pods = [list(_pods(world.member(workload), state)) for workload in members]
+        pods = [list(_pods(world.member(workload))) for workload in members]
         wanted = [sum(one.left for one in own) for own in pods]
         created = granted(list(zip(members, wanted, strict=True)), world)
         for own, count in zip(pods, created, strict=True):
@@ -79,17 +77,12 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
         state.undo(mark)
 
 
-def _pods(it: Member, state: ClusterState) -> Iterator[Queued]:
-    """Yield the pods of a workload, whose claims its controller makes."""
+def _pods(it: Member) -> Iterator[Queued]:
+    """Yield the pods of a workload; those of a Job end."""
     if it.workload.kind == "Job":
         yield Queued(it.workload, it.pod, None, it.replicas, ends=True)
-        return
-    if it.workload.claim_templates:
-        claims = [c for n in range(it.replicas) for c in claims_of(it.workload, n)]
-        state.storage = state.storage.with_objects(
-            claim for claim in claims if state.storage.claim(claim.namespace, claim.name) is None
-        )
-    yield from queued_pods(it)
+    else:
+        yield from queued_pods(it)
 
 
 # --- orders ---------------------------------------------------------------------------------------------------------

@@ -181,8 +181,7 @@ class PodIndex(LabelIndex):
         self.namespaces.setdefault(namespace, []).append(position)
         if namespace in self._within:
             self._within[namespace] |= bit
-        if "_positions" in self.__dict__:  # somebody has asked for a label
-            self._note(labels, position)
+        self._note(labels, position)
 
     def _note(self, labels: Labels, position: int) -> None:
         """Add a pod to what is known of each label."""

@@ -231,7 +231,7 @@ def _grown(setting: Setting, start: _Moves) -> _Pressed:
 def _lowest(setting: Setting) -> float:
     """Return the lowest priority of all pods: who has no more preempts nobody."""
     ranks = [pod.priority or 0 for kinds in setting.kinds for pod in kinds]
-    return min([*ranks, *(kind.pod.priority or 0 for kind in other_pods(setting))], default=inf)
+    return min([*ranks, *(kind.pod.priority or 0 for kind in setting.others)], default=inf)
 
 
 def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
@@ -250,8 +250,8 @@ def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
     meets = frozenset(
         i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)
     )
-    forced = frozenset(kind.pod for kind in other_pods(setting) if not _meets(setting, number, kind.pod, floor))
-    for kind in other_pods(setting):
+    forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
+    for kind in setting.others:
         if kind.pod not in forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
             return None
     return _part(setting, pressed.moves, meets | {number}, forced)

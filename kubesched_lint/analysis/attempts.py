@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
+from kubesched_lint.analysis.coming import Queued, first_pods, queued_pods, scheduled_pod
 from kubesched_lint.analysis.placing import Choose, Placing
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth
@@ -62,11 +62,8 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
         pods = [list(_pods(world.member(workload))) for workload in members]
         wanted = [sum(one.left for one in own) for own in pods]
         created = granted(list(zip(members, wanted, strict=True)), world)
-        for own, count in zip(pods, created, strict=True):
-            for one in own:
-                one.left = min(one.left, count)
-                count -= one.left
-        run = Placing([one for own in pods for one in own], state, choose=choose, preempts=True).run()
+        queue = [one for own, count in zip(pods, created, strict=True) for one in first_pods(own, count)]
+        run = Placing(queue, state, choose=choose, preempts=True).run()
         if run.cut:
             return None
         return {

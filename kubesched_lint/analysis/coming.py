@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -88,11 +88,15 @@ def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
     """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
     counts = created_counts(world)
     for workload in world.as_created if of is None else [of] if of in counts else []:
-        left = counts[workload]
-        for one in queued_pods(world.member(workload)):
-            one.left = min(one.left, left)
-            left -= one.left
-            yield one
+        yield from first_pods(queued_pods(world.member(workload)), counts[workload])
+
+
+def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
+    """Yield the entries with so many of their pods as are created."""
+    for one in queue:
+        one.left = min(one.left, most)
+        most -= one.left
+        yield one
 
 
 def queued_pods(it: Member) -> Iterator[Queued]:

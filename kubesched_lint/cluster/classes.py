@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import chain, islice
-from typing import NamedTuple
+from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
 from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.cluster.postings import Posted, post, posted_for
+from kubesched_lint.cluster.postings import HeldTerms, Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
@@ -65,15 +64,6 @@ class PodClass:
             counter.subtract(nodes)
 
 
-class AntiAffinityHolders(NamedTuple):
-    """Classes whose pods have the same required anti-affinity term."""
-
-    term: PodAffinityTerm
-    namespace: str
-    """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
-    classes: list[PodClass]
-
-
 class Pull:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
@@ -113,10 +103,8 @@ class PodClasses:
         self.preferring: ClassSet = 0
         """Classes with preferred terms or required affinity, which InterPodAffinity scores by."""
         self.with_volumes: ClassSet = 0
-        self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
-        self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
-        """Namespace and terms of a pod → the holders of each distinct term."""
-        self._postings: Posted[AntiAffinityHolders] = {}
+        self.repelling: HeldTerms[PodClass] = HeldTerms()
+        """The required anti-affinity of running pods against new ones."""
         self._pulls: Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
@@ -150,8 +138,7 @@ class PodClasses:
             self.preferring |= bit
         if pod.volumes:
             self.with_volumes |= bit
-        for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
-            holders.classes.append(made)
+        self.repelling.add(made, pod)
         return made
 
     def below(self, priority: int) -> Iterator[PodClass]:
@@ -180,32 +167,6 @@ class PodClasses:
         """Return the number of pods of these classes per node."""
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
-
-    # --- required anti-affinity of running pods against new pods ----------------------------------------------------
-
-    def _holders_of(self, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> Sequence[AntiAffinityHolders]:
-        key = (namespace, terms)
-        found = self._held.get(key)
-        if found is None:
-            found = self._held[key] = [self._holder(namespace, term) for term in dict.fromkeys(terms)]
-        return found
-
-    def _holder(self, namespace: str, term: PodAffinityTerm) -> AntiAffinityHolders:
-        key = ("" if term.namespaces or term.namespace_selector is not None else namespace, term)
-        found = self._holders.get(key)
-        if found is None:
-            found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
-            post(found, term, namespace, self._postings)
-        return found
-
-    @property
-    def repelling_keys(self) -> frozenset[str]:
-        """The topology keys of every held term."""
-        return frozenset(term.topology_key for _, term in self._holders)
-
-    def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
-        """Yield every held term that might select a pod; the caller checks selector and namespace."""
-        return chain.from_iterable(posted_for(pod, self._postings))
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeVar
+from itertools import chain
+from typing import Generic, TypeVar
 
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
@@ -45,3 +46,42 @@ def posted_in(namespace: str, labels: Mapping[str, str], posted: Posted[T]) -> I
             for label in (None, *labels.items()):
                 if label in by_label:
                     yield by_label[label]
+
+
+class Holders(Generic[T]):
+    """Those whose pods hold one required anti-affinity term."""
+
+    __slots__ = ("items", "namespace", "term")
+
+    def __init__(self, term: PodAffinityTerm, namespace: str) -> None:
+        self.term = term
+        self.namespace = namespace
+        """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
+        self.items: list[T] = []
+
+
+class HeldTerms(Generic[T]):
+    """The required anti-affinity of pods, found by the pods that it may select."""
+
+    def __init__(self) -> None:
+        self._holders: dict[tuple[str, PodAffinityTerm], Holders[T]] = {}
+        self._posted: Posted[Holders[T]] = {}
+
+    def add(self, item: T, pod: Pod) -> None:
+        """Add an item to the holders of each term of a pod."""
+        for term in dict.fromkeys(pod.required_anti_affinity):
+            key = ("" if term.namespaces or term.namespace_selector is not None else pod.namespace, term)
+            found = self._holders.get(key)
+            if found is None:
+                found = self._holders[key] = Holders(term, pod.namespace)
+                post(found, term, pod.namespace, self._posted)
+            found.items.append(item)
+
+    def possible(self, pod: Pod) -> Iterator[Holders[T]]:
+        """Yield the holders of every term that might select a pod; the caller checks selector and namespace."""
+        return chain.from_iterable(posted_for(pod, self._posted))
+
+    @property
+    def topology_keys(self) -> frozenset[str]:
+        """The topology keys of every held term."""
+        return frozenset(term.topology_key for _, term in self._holders)

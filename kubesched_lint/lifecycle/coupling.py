@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.cluster.postings import Posted, post, posted_for
+from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces, selects_pod
 
+T = TypeVar("T")
 _Asked = PodAffinityTerm | Selector
 """A term of pod affinity, or the selector of a spread constraint, which applies to its own namespace."""
 
@@ -105,33 +106,9 @@ class PodSelection:
         return found & within
 
 
-class Holders(NamedTuple):
-    """The pods that hold a term of anti-affinity, by their numbers; ``namespace`` is theirs."""
-
-    term: PodAffinityTerm
-    namespace: str
-    numbers: list[int]
-
-
-class Selecting:
-    """Finds the holders of required anti-affinity that selects a pod."""
-
-    def __init__(self, pods: Sequence[Pod], state: ClusterState) -> None:
-        self._state = state
-        self._posted: Posted[Holders] = {}
-        held: dict[tuple[PodAffinityTerm, str], Holders] = {}
-        for i, pod in enumerate(pods):
-            for term in pod.required_anti_affinity:
-                holders = held.get((term, pod.namespace))
-                if holders is None:
-                    holders = held[term, pod.namespace] = Holders(term, pod.namespace, [])
-                    post(holders, term, pod.namespace, self._posted)
-                holders.numbers.append(i)
-
-    def of(self, pod: Pod) -> Iterator[tuple[PodAffinityTerm, Sequence[int]]]:
-        """Yield each term that selects the pod, with the numbers of its holders."""
-        for posted in posted_for(pod, self._posted):
-            work.spend(2 * len(posted))
-            for held in posted:
-                if selects_pod(held.term, held.namespace, pod, self._state):
-                    yield held.term, held.numbers
+def selecting_terms(held: HeldTerms[T], pod: Pod, state: ClusterState) -> Iterator[tuple[PodAffinityTerm, Sequence[T]]]:
+    """Yield each term of required anti-affinity that selects the pod, with its holders."""
+    for holders in held.possible(pod):
+        work.spend(2)
+        if selects_pod(holders.term, holders.namespace, pod, state):
+            yield holders.term, holders.items

@@ -60,11 +60,11 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
     found = EMPTY
-    for holders in state.classes.possible_holders(pod):
-        work.spend(2 + len(holders.classes) // 4)
+    for holders in state.classes.repelling.possible(pod):
+        work.spend(2 + len(holders.items) // 4)
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY
-            for pod_class in holders.classes:
+            for pod_class in holders.items:
                 holding |= pod_class.nodes
             found |= state.index.spanned(holders.term.topology_key, holding)
     return found

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.counted import count, stopped_by_budgets, zones_of
@@ -31,7 +32,6 @@ from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.node_events import cordoned
-from kubesched_lint.lifecycle.others import OtherPods, other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
@@ -257,7 +257,7 @@ def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
     return _part(setting, pressed.moves, meets | {number}, forced)
 
 
-def _may_evict(mover: _Mover, kind: OtherPods) -> bool:
+def _may_evict(mover: _Mover, kind: Alike) -> bool:
     weaker = (kind.pod.priority or 0) < (mover.pod.priority or 0)
     return weaker and mover.pod.preemption_policy != "Never" and bool(kind.nodes & mover.nodes)
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from msgspec.structs import replace
 
 from benchmarks.lifecycle import manifest
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
@@ -31,7 +32,6 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.placement import Placer
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 30.0
 _HASH = "5d4f9"
@@ -79,7 +79,7 @@ def _running(workload: Workload, index: NodeIndex, state: ClusterState) -> Itera
             state.place(pod, position)
             yield BoundPod(f"{workload.name}-{position}", index.names[position], pod, owner)
         return
-    for number, placement in enumerate(Placer(pod, state).place_all(workload.replicas)):
+    for number, placement in enumerate(Placing([Copies(pod, None, workload.replicas)], state).run().placed):
         yield BoundPod(f"{workload.name}-{number}", index.names[placement.position], pod, owner)
 
 

@@ -15,13 +15,13 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.placement import Placer
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 10.0
 
@@ -70,7 +70,7 @@ def manifest(number: int) -> dict[str, object]:
 
 def capacity(count: int, chosen: Workload, most: int) -> int:
     setting = Setting(nodes(count), Inventory(), (chosen,))
-    return sum(1 for _ in Placer(setting.pods[0], setting.cluster).place_all(most))
+    return len(Placing([Copies(setting.pods[0], None, most)], setting.cluster).run().placed)
 
 
 def main() -> int:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Queued, queued_pods
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
+from kubesched_lint.analysis.placing import Placing, until_idle
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.limits import MOST_STEPS
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.world import Member, World
 
 Turn = Callable[[], tuple[bool, int]]
@@ -32,62 +31,54 @@ class Beside(Struct, frozen=True):
     """Whether placing stopped because of too much work."""
 
 
-def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
-    """Bind the pods of the other workloads in apply order; call ``turn`` at the subject's place in that order.
+def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
+    """Bind the pods of the other workloads in apply order; call ``turn`` at the place of ``it`` in that order.
 
-    Pods without a node are tried again after the others, as in the scheduler's queue. Return None, and bind nothing,
-    if the set makes too many pods. Running pods of the other workloads stay where they are.
+    Pods without a node are tried again after the others, as in the scheduler's queue, until the pod in question fits.
+    Return None, and bind nothing, if the set makes too many pods. Running pods of the other workloads stay where they
+    are.
     """
+    world, subject = it.world, it.workload.ref
     if pods_of_the_set(world) > MOST_PODS_TRIED:
         return None
-    queue: list[tuple[Queued, Placer] | None] = []
-    for workload in world.as_created:
-        if workload.ref == subject:
-            queue.append(None)
-        else:
-            queue += [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in _missing(world.member(workload))]
-    if None not in queue:
-        queue.append(None)
-    wanted = sum(entry[0].left for entry in queue if entry is not None)
-    tried: set[Queued] = set()
-    cut = False
+    before, after = _around(subject, world)
+    ours = Queued(it.workload, it.pod, None, 1)
+    placing = Placing([*before, ours, *after], state, seed=seed)
+    others = [*before, *after]
+    for one in others:
+        one.name = f"{one.workload.name}-…"
+    wanted = sum(one.left for one in others)
+    done = cut = False
+
+    def step(number: int) -> Sequence[int] | None:
+        nonlocal done
+        if done:
+            return None
+        if number != len(before):
+            return placing.step(number)
+        done, copies = turn()
+        return placing.woken_all() if copies else None
+
     try:
         with work.within(MOST_STEPS):
-            _place_in_turn(queue, tried, turn)
+            until_idle(placing.queue, step, waits=placing.waits)
     except work.OutOfWorkError:
         turn()
         cut = True
-    left = sum(entry[0].left for entry in queue if entry is not None)
-    return Beside(wanted - left, _left(queue, tried), cut)
+    left = sum(one.left for one in others)
+    waiting = sum(placing.queue[number].left for number in placing.tried)
+    return Beside(wanted - left, waiting, cut)
 
 
-def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[Queued], turn: Turn) -> None:
-    """Place pods in turn until the pod in question fits or nothing changes any more."""
-    progress = True
-    while progress:
-        progress = False
-        for entry in queue:
-            if entry is None:
-                fits, copies = turn()
-                if fits:
-                    return
-                progress = progress or copies > 0
-            elif entry[0].left and entry[0].is_made:
-                found = _place(*entry)
-                tried.add(entry[0])
-                progress = progress or found > 0
-
-
-def _left(queue: list[tuple[Queued, Placer] | None], tried: set[Queued]) -> int:
-    return sum(entry[0].left for entry in queue if entry is not None and entry[0] in tried)
-
-
-def _place(one: Queued, placer: Placer) -> int:
-    """Place the copies. Return how many found a node."""
-    before = one.left
-    while one.left and placer.place(BoundPod(f"{one.workload.name}-…", "", one.pod)) is not None:
-        one.left -= 1
-    return before - one.left
+def _around(subject: ObjectRef, world: World) -> tuple[list[Queued], list[Queued]]:
+    """Return the pods of the other workloads that come before those of the subject, and after them."""
+    names = [workload.ref for workload in world.as_created]
+    place = names.index(subject) if subject in names else len(names)
+    before, after = world.as_created[:place], world.as_created[place + 1 :]
+    return (
+        [one for workload in before for one in _missing(world.member(workload))],
+        [one for workload in after for one in _missing(world.member(workload))],
+    )
 
 
 def _missing(it: Member) -> Iterator[Queued]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.placing import Copies
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
@@ -23,26 +24,23 @@ from kubesched_lint.world.pod_labels import read_labels, values_known
 from kubesched_lint.world.world import Member, World, once_per_world
 
 
-class Queued:
-    """``left`` pods that need a place; a DaemonSet has one entry per node.
+class Queued(Copies):
+    """Pods of a workload of the set; a DaemonSet has one entry per node."""
 
-    ``behind`` is the entry of the pod before, whose place an ordered StatefulSet awaits before it makes this one.
-    """
-
-    __slots__ = ("behind", "left", "owner", "pod", "workload")
+    __slots__ = ("workload",)
 
     def __init__(
-        self, workload: Workload, pod: Pod, owner: Selector | None, left: int, behind: Queued | None = None
+        self,
+        workload: Workload,
+        pod: Pod,
+        owner: Selector | None,
+        left: int,
+        behind: Queued | None = None,
+        *,
+        ends: bool = False,
     ) -> None:
+        super().__init__(pod, owner, left, behind, ends=ends)
         self.workload = workload
-        self.pod = pod
-        self.owner = owner
-        self.left = left
-        self.behind = behind
-
-    @property
-    def is_made(self) -> bool:
-        return self.behind is None or not self.behind.left
 
 
 class Coming(Struct, frozen=True):
@@ -90,11 +88,15 @@ def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
     """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
     counts = created_counts(world)
     for workload in world.as_created if of is None else [of] if of in counts else []:
-        left = counts[workload]
-        for one in queued_pods(world.member(workload)):
-            one.left = min(one.left, left)
-            left -= one.left
-            yield one
+        yield from first_pods(queued_pods(world.member(workload)), counts[workload])
+
+
+def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
+    """Yield the entries with so many of their pods as are created."""
+    for one in queue:
+        one.left = min(one.left, most)
+        most -= one.left
+        yield one
 
 
 def queued_pods(it: Member) -> Iterator[Queued]:

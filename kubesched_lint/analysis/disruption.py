@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct
 
 from kubesched_lint import work
+from kubesched_lint.cluster.labelled import PodIndex
+from kubesched_lint.cluster.postings import Posted, post_in, posted_in
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
@@ -21,7 +23,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 _ANY_NUMBER = 100
 """Pods of which a bound allows some to be missing, unless it allows that of no number."""
-_Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
 """Namespace and selector; budgets with the same pair cover the same pods."""
 
@@ -29,18 +30,13 @@ _Alike = tuple[str, Selector]
 class _Group:
     """Such budgets, with their numbers."""
 
-    def __init__(self, labels: Collection[_Label]) -> None:
+    def __init__(self) -> None:
         self.budgets: list[tuple[int, DisruptionBudget]] = []
-        self.labels = labels
-        """Those under which it is posted: each selected pod has one of them."""
         self.first_covered: Sequence[Workload] | None = None
         self.first_of_kinds: Mapping[str, Workload] | None = None
 
     def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
         return covers(self.budgets[0][1], namespace, labels)
-
-
-_Posted = dict[tuple[str, _Label], list[_Group]]
 
 
 class Covering(Struct, frozen=True):
@@ -60,23 +56,17 @@ class Budgets:
         self._world = world
         self._alike: dict[_Alike, _Group] = {}
         self._group: dict[DisruptionBudget, _Group] = {}
-        self._posted: _Posted = {}
+        self._posted: Posted[_Group] = {}
         self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
         for number, budget in enumerate((*world.manifests.budgets, *live)):
             if budget.selector is None:
                 continue
             group = self._alike.get((budget.namespace, budget.selector))
             if group is None:
-                group = _Group(self._labels_of_selected(budget.namespace, budget.selector))
-                self._alike[budget.namespace, budget.selector] = group
-                for label in group.labels:
-                    self._posted.setdefault((budget.namespace, label), []).append(group)
+                group = self._alike[budget.namespace, budget.selector] = _Group()
+                post_in((budget.namespace,), group, budget.selector, self._posted)
             group.budgets.append((number, budget))
             self._group[budget] = group
-
-    def _labels_of_selected(self, namespace: str, selector: Selector) -> Collection[_Label]:
-        """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
-        return selector.labels_of_selected(lambda label: len(self._posted.get((namespace, label), ()))) or (None,)
 
     def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
         """Yield the budgets that cover its pods, in their order; of several with one name the first."""
@@ -96,16 +86,15 @@ class Budgets:
             if is_alone and is_first:
                 yield budget
 
-    def _covering(self, workload: Workload, posted: _Posted) -> Iterator[DisruptionBudget]:
+    def _covering(self, workload: Workload, posted: Posted[_Group]) -> Iterator[DisruptionBudget]:
         if not posted:
             return
         found: list[tuple[int, DisruptionBudget]] = []
         labels = labels_when_created(workload)
-        for label in (None, *labels.items()):
-            for group in posted.get((workload.namespace, label), ()):
-                work.spend(work.LOOK)
-                if group.covers(workload.namespace, labels):
-                    found += group.budgets
+        for group in chain.from_iterable(posted_in(workload.namespace, labels, posted)):
+            work.spend(work.LOOK)
+            if group.covers(workload.namespace, labels):
+                found += group.budgets
         seen = set()
         for _, budget in sorted(found, key=lambda one: one[0]):
             work.spend()
@@ -114,12 +103,12 @@ class Budgets:
                 yield budget
 
     @cached_property
-    def _posted_for_one(self) -> _Posted:
+    def _posted_for_one(self) -> Posted[_Group]:
         """Without the budgets that cover several workloads: such a budget may cover nearly all."""
-        found: _Posted = {}
-        for at, groups in self._posted.items():
-            if few := [group for group in groups if len(self.first_covered(group.budgets[0][1])) < 2]:
-                found[at] = few
+        found: Posted[_Group] = {}
+        for (namespace, selector), group in self._alike.items():
+            if len(self.first_covered(group.budgets[0][1])) < 2:
+                post_in((namespace,), group, selector, found)
         return found
 
     def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
@@ -144,20 +133,18 @@ class Budgets:
         return group.first_of_kinds
 
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
-        for label in self._group[budget].labels:
-            for workload in self._workloads.get((budget.namespace, label), ()):
-                work.spend(work.LOOK)
-                if covers(budget, workload.namespace, labels_when_created(workload)):
-                    yield workload
+        workloads = self._world.manifests.workloads
+        assert budget.selector is not None
+        for number in self._index.near(budget.selector, (budget.namespace,)):
+            work.spend(work.LOOK)
+            if covers(budget, workloads[number].namespace, self._index.labels[number]):
+                yield workloads[number]
 
     @cached_property
-    def _workloads(self) -> dict[tuple[str, _Label], list[Workload]]:
-        """The workloads under each label that a budget requires; thousands have labels of their own."""
-        found: dict[tuple[str, _Label], list[Workload]] = {key: [] for key in self._posted}
+    def _index(self) -> PodIndex:
+        found = PodIndex()
         for workload in self._world.manifests.workloads:
-            for label in (None, *labels_when_created(workload).items()):
-                if (workload.namespace, label) in found:
-                    found[workload.namespace, label].append(workload)
+            found.add(workload.namespace, labels_when_created(workload))
         return found
 
 

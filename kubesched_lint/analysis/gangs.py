@@ -24,6 +24,7 @@ from kubesched_lint.analysis.gang_answers import (
     Places,
 )
 from kubesched_lint.analysis.joint import most_placeable
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.ledger import PODS
@@ -171,18 +172,14 @@ def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:
 def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
     """Return where independent pods go, enough of them; every course fills a domain as far. Empty if too few fit."""
     state = at_rest(world).state
+    names = state.index.names
     for among in domains(gang, world):
         mark = state.mark()
-        places: list[tuple[str, str]] = []
-        for bound in waiting:
-            feasible = diagnose(bound.pod, state, among).feasible
-            if not feasible:
-                break
-            placed(bound.pod, lowest(feasible), state)
-            places.append((bound.name, state.index.names[lowest(feasible)]))
+        queue = [Copies(bound.pod, None, 1, name=bound.name) for bound in waiting]
+        found = Placing(queue, state, choose=lowest, among=among).run().placed
         state.undo(mark)
-        if len(places) >= gang.needed:
-            return tuple(places)
+        if len(found) >= gang.needed:
+            return tuple((one.name, names[placement.position]) for placement, one in found.items())
     return ()
 
 

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
+from kubesched_lint.analysis.placing import Placing, until_idle
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
 from kubesched_lint.analysis.stock import FIRST, Group, Stock, fullest, groups_of, stocks_of
@@ -26,7 +26,6 @@ from kubesched_lint.cluster.nodepools.templates import take
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node, NodePool
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
@@ -58,15 +57,12 @@ def planned_growth(world: World, seed: int) -> Plan:
     return _Growth(world, seed).plan()
 
 
-class _Queue(Struct):
-    """Waiting pods of one workload, with one entry for identical pods."""
+class _Share(Struct):
+    """What becomes of the pods of one workload."""
 
     workload: Workload
+    today: int
     waiting: list[Queued]
-    like: Pod
-    """Any of its pods."""
-    owner: Selector | None
-    today: int = 0
     at: list[str] = field(default_factory=list)
     """Names of the new nodes that hold its pods."""
     limited: tuple[str, ...] = ()
@@ -75,15 +71,6 @@ class _Queue(Struct):
     @property
     def left(self) -> int:
         return sum(entry.left for entry in self.waiting)
-
-    @property
-    def pod(self) -> Pod:
-        """The pod whose turn it is."""
-        return next((entry.pod for entry in self.waiting if entry.left), self.like)
-
-    def take(self) -> None:
-        """Remove one waiting pod, which has found a place."""
-        next(entry for entry in self.waiting if entry.left).left -= 1
 
 
 class _Growth:
@@ -96,6 +83,7 @@ class _Growth:
         self.objects: Inventory = lasting_state(now).objects
         self.real: tuple[Node, ...] = now.index.nodes
         self.placed: list[tuple[Pod, str]] = []
+        self.shares: dict[Workload, _Share] = {}
         self.new: dict[str, Offer] = {}
         self.nodes: dict[str, Node] = {}
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
@@ -121,83 +109,77 @@ class _Growth:
         """How often spares ran out."""
 
     def plan(self) -> Plan:
-        queues = self._today()
-        waiting = [q for q in queues if q.left]
-        if waiting:
-            self._grow(waiting)
+        self._today()
+        if any(share.left for share in self.shares.values()):
+            self._grow()
         return Plan(
             tuple(_added(self.new.values())),
             tuple(self.nodes.values()),
-            tuple(self._verdict(q) for q in queues if not (q.left and lacks_devices(q.workload.pod, self.world))),
+            tuple(
+                self._verdict(share)
+                for share in self.shares.values()
+                if not (share.left and lacks_devices(share.workload.pod, self.world))
+            ),
             self.limits,
             tuple(self.placed),
         )
 
-    def _today(self) -> list[_Queue]:
-        """Place pods on the existing nodes as kube-scheduler would. Return the queues with the pods that are left."""
+    def _today(self) -> None:
+        """Place pods on the existing nodes as kube-scheduler would, and share out those that are left."""
         now = self.world.without_pools
         state = lasting_state(now)
         mark = state.mark()
-        queues: dict[Workload, _Queue] = {}
         try:
-            entries = [entry for w in now.as_created for entry in queued_pods(now.member(w))]
-            progress = True
-            while progress:
-                progress = False
-                for entry in entries:
-                    placer = Placer(entry.pod, state, entry.owner, seed=self.seed)
-                    for placement in placer.place_all(entry.left):
-                        entry.left -= 1
-                        progress = True
-                        self.placed.append((entry.pod, state.index.names[placement.position]))
-                entries = [e for e in entries if e.left] if progress else entries
-            left: dict[Workload, list[Queued]] = {}
-            for entry in entries:
-                if entry.left and entry.workload.stays:
-                    left.setdefault(entry.workload, []).append(entry)
+            queue = [one for w in now.as_created for one in queued_pods(now.member(w))]
+            placing = Placing(queue, state, seed=self.seed).run()
         finally:
             state.undo(mark)
+        names = now.index.names
+        self.placed += [(one.pod, names[placement.position]) for placement, one in placing.placed.items()]
+        waiting: dict[Workload, list[Queued]] = {}
+        for one in queue:
+            if one.left and one.workload.stays:
+                waiting.setdefault(one.workload, []).append(one)
         for workload in now.manifests.workloads:
-            pod = scheduled_pod(now.member(workload))
-            if workload.stays and pod is not None:
-                waiting = left.get(workload, [])
-                today = now.member(workload).replicas - sum(entry.left for entry in waiting)
-                queues[workload] = _Queue(workload, waiting, pod, owner_selector(workload, pod.labels), today)
-        return list(queues.values())
+            it = now.member(workload)
+            if workload.stays and scheduled_pod(it) is not None:
+                own = waiting.get(workload, [])
+                today = it.replicas - sum(one.left for one in own)
+                self.shares[workload] = _Share(workload, today, own)
 
     # --- growing ------------------------------------------------------------------------------------------------
 
-    def _grow(self, waiting: Sequence[_Queue]) -> None:
+    def _grow(self) -> None:
         """Place waiting pods, largest first (as Karpenter sorts them), until none finds a place any more."""
         self._rebuild()
-        ordered = sorted(waiting, key=lambda q: _bulk(q.pod), reverse=True)
-        progress = True
-        while progress and len(self.new) < MOST_NODES_GROWN:
-            progress = False
-            for queue in ordered:
-                while queue.left and len(self.new) < MOST_NODES_GROWN and self._place_one(queue):
-                    progress = True
-
-    def _place_one(self, queue: _Queue) -> bool:
-        """Place one pod on an existing or a new node. Return whether it found a place."""
-        if any(self._placed_as(variant, queue, only_karpenter=True) for variant in self._variants(queue.pod)):
-            return True
-        if self._placed_as(PodVariant(queue.pod), queue):
-            return True
+        waiting = [one for share in self.shares.values() for one in share.waiting]
+        queue = sorted(waiting, key=lambda one: _bulk(one.pod), reverse=True)
+        until_idle(queue, lambda number: self._place_one(queue[number]))
         # Without any existing node, only the potential nodes show why the pod does not fit.
-        state = self._without_spares() if self.there else self.state
-        queue.message = message(diagnose(queue.pod, state))
-        return False
+        short = [share for share in self.shares.values() if share.left]
+        state = self._without_spares() if self.there and short else self.state
+        for share in short:
+            first_left = next(one.pod for one in share.waiting if one.left)
+            share.message = message(diagnose(first_left, state))
+
+    def _place_one(self, one: Queued) -> Sequence[int] | None:
+        """Place one pod on an existing or a new node; None if it finds no place."""
+        if not one.is_made or len(self.new) >= MOST_NODES_GROWN:
+            return None
+        variants = self._variants(one.pod)
+        if any(self._placed_as(variant, one, only_karpenter=True) for variant in variants):
+            return ()
+        return () if self._placed_as(PodVariant(one.pod), one) else None
 
     def _variants(self, pod: Pod) -> Sequence[PodVariant]:
         """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
         has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
-    def _placed_as(self, variant: PodVariant, queue: _Queue, *, only_karpenter: bool = False) -> bool:
-        """Place one of the queue's pods where ``variant``, a variant of it, fits. Return whether that was possible."""
+    def _placed_as(self, variant: PodVariant, one: Queued, *, only_karpenter: bool = False) -> bool:
+        """Place one such pod where ``variant``, a variant of it, fits. Return whether that was possible."""
         pod = variant.pod
-        placer = Placer(pod, self.state, queue.owner, seed=self.seed)
+        placer = Placer(pod, self.state, one.owner, seed=self.seed)
         found = placer.diagnosis()
         if variant.term is not None:
             found = replace(found, feasible=found.feasible & self.state.index.matching({}, (variant.term,)))
@@ -205,33 +187,34 @@ class _Growth:
         if here:
             position = placer.choose(replace(found, feasible=here))
             assert position is not None
-            self._bind(queue, position)
+            self._bind(one, position)
             return True
-        stock = self._chosen(pod, queue, found.feasible & ~self.there, only_karpenter)
+        stock = self._chosen(pod, one, found.feasible & ~self.there, only_karpenter)
         if stock is None:
             return False
-        self._bind(queue, self._add(stock))
+        self._bind(one, self._add(stock))
         return True
 
-    def _bind(self, queue: _Queue, position: int) -> None:
-        bind(queue.pod, position, self.state)
-        name = self.state.index.names[position]
-        self.placed.append((queue.pod, name))
-        queue.take()
+    def _bind(self, one: Queued, position: int) -> None:
+        bind(one.pod, position, self.state)
+        name, share = self.state.index.names[position], self.shares[one.workload]
+        self.placed.append((one.pod, name))
+        one.left -= 1
         if name in self.new:
-            queue.at.append(name)
+            share.at.append(name)
         else:
-            queue.today += 1
+            share.today += 1
 
     def _left(self, pool: NodePool) -> dict[str, int]:
         """Return what the pool's limits leave; empty if nothing limits it."""
         return self.limits.get(pool.name, {})
 
-    def _chosen(self, pod: Pod, queue: _Queue, feasible: NodeSet, only_karpenter: bool) -> Stock | None:
+    def _chosen(self, pod: Pod, one: Queued, feasible: NodeSet, only_karpenter: bool) -> Stock | None:
         """The stock of a new node: highest pool weight, then most pods, then smallest, then first in the list."""
         options = [*self._options(pod, feasible, only_karpenter)]
         full = (group for group, stocks in options if group.has_full and any(s.is_full for s in stocks))
-        queue.limited = tuple(dict.fromkeys(group.pool.name for group in full))
+        share = self.shares[one.workload]
+        share.limited = tuple(dict.fromkeys(group.pool.name for group in full))
         options = [
             (group, allowed)
             for group, stocks in options
@@ -242,7 +225,7 @@ class _Growth:
         weight = max(group.pool.weight for group, _ in options)
         options = [option for option in options if option[0].pool.weight == weight]
         known = [stocks for group, stocks in options if group.is_sized] or [stocks for _, stocks in options]
-        pod, fair = self._unbalanced(pod, queue.left)
+        pod, fair = self._unbalanced(pod, share.left)
         return fullest(pod, fair, known, self.machines, self.state)
 
     def _options(self, pod: Pod, feasible: NodeSet, only_karpenter: bool) -> Iterator[tuple[Group, Sequence[Stock]]]:
@@ -345,29 +328,29 @@ class _Growth:
 
     # --- the outcome --------------------------------------------------------------------------------------------
 
-    def _verdict(self, queue: _Queue) -> Verdict:
-        kind = TODAY if not queue.at else GROWN
-        if queue.left:
-            kind = LIMITED if queue.limited else NEVER
+    def _verdict(self, share: _Share) -> Verdict:
+        kind = TODAY if not share.at else GROWN
+        if share.left:
+            kind = LIMITED if share.limited else NEVER
         return Verdict(
-            queue.workload,
+            share.workload,
             kind,
-            queue.today + len(queue.at) + queue.left,
-            queue.today,
-            len(queue.at),
-            queue.left,
-            tuple(_added(self.new[name] for name in dict.fromkeys(queue.at))),
-            queue.limited if queue.left else (),
-            queue.message if queue.left else "",
-            bool(queue.left) and self._sizes_decide(queue),
+            share.today + len(share.at) + share.left,
+            share.today,
+            len(share.at),
+            share.left,
+            tuple(_added(self.new[name] for name in dict.fromkeys(share.at))),
+            share.limited if share.left else (),
+            share.message if share.left else "",
+            bool(share.left) and self._sizes_decide(share),
         )
 
-    def _sizes_decide(self, queue: _Queue) -> bool:
+    def _sizes_decide(self, share: _Share) -> bool:
         """Whether resources are insufficient only by an estimate of what some machine offers."""
-        if "Insufficient" not in queue.message:
+        if "Insufficient" not in share.message:
             return False
         world = self.world
-        names = world.index.names_of(world.member(queue.workload).usable & ~world.today)
+        names = world.index.names_of(world.member(share.workload).usable & ~world.today)
         return any(world.potential.by_name[name].template.shape.most is not None for name in names)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-MOST_TRIES = 20
-"""Decisions per pod in one run: preemption could go on for ever. The run then counts as undecided."""
 MOST_PODS_TRIED = 3_000
 """Pods that are placed in a trial, beside others or on new nodes; with more, no trial confirms or refutes a verdict."""
 MOST_NODES_GROWN = 500
@@ -17,7 +15,7 @@ MOST_ROUNDS = 12
 MOST_PODS_PENDING = 20_000
 """Pods of a cluster up to which every report compares the messages of Pending pods; in a larger one ``audit`` does."""
 MOST_EVICTIONS = 200
-"""Preemptions in one trial; pods that wait then count as left."""
+"""Preemptions in one run; pods that wait then count as left, and a run that should refute a proof decides nothing."""
 MOST_SPARE = 60
 """Nodes that pools might add during an event; with more, the event is not simulated."""
 MOST_NODES_BESIDE = 200

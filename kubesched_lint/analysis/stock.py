@@ -129,7 +129,7 @@ def _held(pod: Pod, stocks: Iterable[tuple[Stock, int]], state: ClusterState) ->
     Nodes that the pod cannot distinguish hold as many: only one of them is tried.
     """
     feasible = diagnose(pod, state).feasible
-    keys = {*topology_keys(pod), *state.classes.repelling_keys}
+    keys = {*topology_keys(pod), *state.classes.repelling.topology_keys}
     has_claims = bool(pod.volumes) or state.may_serve(pod)
     if not (keys or has_claims):  # only room limits the pods after the first, and room is counted
         return [most if holds(feasible, stock.free[0]) else 1 for stock, most in stocks]

@@ -8,7 +8,6 @@ stays Pending in every trial is a witness, not a proof: other random choices and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import TypeVar
 
@@ -16,18 +15,14 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
-from kubesched_lint.analysis.limits import MOST_EVICTIONS
+from kubesched_lint.analysis.placing import Placing
 from kubesched_lint.analysis.rollout import stays
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
-from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.binding import bind, bind_each
-from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
-from kubesched_lint.scheduler.placement import Placer
-from kubesched_lint.scheduler.preemption import Preemption, preempt
+from kubesched_lint.scheduler.binding import bind_each
+from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.world.running import RunningPods, lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -119,7 +114,7 @@ def tried_and_read(
         asking = [*created_pods(world, of)]
         if daemons_first:
             asking = [one for one in asking if one.workload.kind != "DaemonSet"]
-        return _Trial(world, state, coming, asking).run(), read(state)
+        return _deployed(world, state, coming, asking), read(state)
     finally:
         state.undo(mark)
 
@@ -164,126 +159,23 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     return there[: it.replicas]
 
 
-class _Trial:
-    """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
-
-    def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
-        work.spend(work.CALL * len(asking))
-        self._state = state
-        for one in asking:
-            one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
-        ordered = coming.ordered(asking, world)
-        self._queue = [(one, Placer(one.pod, state, one.owner, seed=coming.seed)) for one in ordered]
-        self._mixed = coming.mixed
-        self._placed: dict[Placement, Queued] = {}
-        self._world = world
-        self._evicted: dict[Workload, list[BoundPod]] = {}
-        self._changed: list[int] = []
-        """Positions of nodes to which pods came or from which they went, in order; its length is the time."""
-        self._found: dict[int, tuple[int, Diagnosis]] = {}
-        """Place in the queue → time and result of the last diagnosis."""
-        self._waits = Hopeless(state)
-        """Places in the queue of pods that found no node."""
-        self._hopeless: dict[int, tuple[int, NodeSet]] = {}
-        """Place in the queue → time of the last dry run of a preemption, and the nodes on which it was hopeless."""
-
-    def run(self) -> Tried:
-        for _, wave in groupby(range(len(self._queue)), self._wave):
-            self._place(max(wave) + 1)
-        for _ in range(MOST_EVICTIONS):
-            if not self._evict():
-                break
-            self._place(len(self._queue))
-        left: dict[Workload, tuple[int, str]] = {}
-        for one, placer in self._queue:
-            if one.left:
-                before, said = left.get(one.workload, (0, ""))
-                said = message(placer.diagnosis()) if one.is_made or not said else said
-                left[one.workload] = (before + one.left, said)
-        return Tried(left, {key: tuple(pods) for key, pods in self._evicted.items()}, is_idle=not self._changed)
-
-    def _wave(self, number: int) -> int:
-        return wave_of(self._queue[number][0].workload, self._world)
-
-    def _place(self, most: int) -> None:
-        """Try the first ``most`` pods in the order of the queue, again and again, until none finds a node."""
-        waits = self._waits
-        turn = [n for n, (one, _) in enumerate(self._queue[:most]) if one.left and not waits.has(n, ANYWHERE)]
-        progress = True
-        while progress:
-            progress, later = False, []
-            heapify(turn)
-            while turn:
-                number = heappop(turn)
-                one, _ = self._queue[number]
-                while one.left:
-                    woken = self._placed_one(number)
-                    if woken is None:
-                        if not waits.has(number, ANYWHERE):
-                            later.append(number)
-                        break
-                    progress = True
-                    for other in woken:
-                        if other > number:
-                            heappush(turn, other)
-                        else:
-                            later.append(other)
-                    if self._mixed and one.left:
-                        later.append(number)
-                        break
-            turn = later
-
-    def _placed_one(self, number: int) -> Sequence[int] | None:
-        """Bind one pod and return the places in the queue of pods to which it may open a node; None if it waits."""
-        one, placer = self._queue[number]
-        if not one.is_made:
-            return None
-        found = self._diagnosis(number)
-        position = placer.choose(found) if found.feasible else None
-        if position is None:
-            self._waits.add(number, one.pod, ANYWHERE, found)
-            return None
-        return self._note(bind(one.pod, position, self._state), one)
-
-    def _diagnosis(self, number: int) -> Diagnosis:
-        now = len(self._changed)
-        if self._found.get(number, (-1,))[0] != now:
-            self._found[number] = now, self._queue[number][1].diagnosis()
-        return self._found[number][1]
-
-    def _evict(self) -> bool:
-        """Let one waiting pod preempt others. Return whether one did."""
-        for number, (one, _) in enumerate(self._queue):
-            chosen = self._preemption(number).chosen if one.left and one.is_made else None
-            if chosen is not None and chosen.is_freed:
-                for victim in chosen.victims:
-                    self._remove(victim, one)
-                self._note(bind(one.pod, chosen.position, self._state), one)
-                return True
-        return False
-
-    def _preemption(self, number: int) -> Preemption:
-        """The result of a dry run that leaves out the nodes where the last one was hopeless and nothing has changed."""
-        then, hopeless = self._hopeless.get(number, (0, EMPTY))
-        for position in set(self._changed[then:]) if hopeless else ():
-            hopeless &= ~only(position)
-        found = preempt(self._queue[number][0].pod, self._diagnosis(number), self._state, hopeless=hopeless)
-        self._hopeless[number] = len(self._changed), found.hopeless
-        return found
-
-    def _remove(self, victim: Placement, by: Queued) -> None:
-        self._state.remove(victim)
-        self._waits.goes(victim.position)
-        self._changed.append(victim.position)
-        owner = self._placed.pop(victim, None)
-        if owner is not None:
-            owner.left += 1
-        elif victim.bound is not None and victim.bound in _others(self._world):
-            self._evicted.setdefault(by.workload, []).append(victim.bound)
-
-    def _note(self, placement: Placement, one: Queued) -> Sequence[int]:
-        """Record a pod that was bound. Return the places in the queue of pods to which it may open a node."""
-        one.left -= 1
-        self._placed[placement] = one
-        self._changed.append(placement.position)
-        return self._waits.comes(one.pod, placement.position)
+def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Tried:
+    """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
+    work.spend(work.CALL * len(asking))
+    for one in asking:
+        one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
+    queue = coming.ordered(asking, world)
+    placing = Placing(queue, state, seed=coming.seed, mixed=coming.mixed, preempts=True)
+    for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, world)):
+        placing.run(max(wave) + 1)
+    left: dict[Workload, tuple[int, str]] = {}
+    for number, one in enumerate(queue):
+        if one.left:
+            before, said = left.get(one.workload, (0, ""))
+            left[one.workload] = before + one.left, placing.message(number) if one.is_made or not said else said
+    evicted: dict[Workload, tuple[BoundPod, ...]] = {}
+    others = _others(world)
+    for by, victim in placing.evicted:
+        if victim.bound is not None and victim.bound in others:
+            evicted[by.workload] = *evicted.get(by.workload, ()), victim.bound
+    return Tried(left, evicted, is_idle=placing.is_idle)

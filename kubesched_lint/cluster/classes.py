@@ -7,16 +7,15 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.cluster.postings import Posted, post, posted_for
+from kubesched_lint.cluster.postings import HeldTerms, Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
-from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
 
@@ -65,15 +64,6 @@ class PodClass:
             counter.subtract(nodes)
 
 
-class AntiAffinityHolders(NamedTuple):
-    """Classes whose pods have the same required anti-affinity term."""
-
-    term: PodAffinityTerm
-    namespace: str
-    """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
-    classes: list[PodClass]
-
-
 class Pull:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
@@ -107,17 +97,14 @@ class PodClasses:
         self._by_pod: tuple[dict[Pod, PodClass], dict[Pod, PodClass]] = {}, {}
         """For pods that stay, and for those that terminate."""
         self._by_key: dict[Hashable, PodClass] = {}
-        self._labels: dict[str, dict[str, ClassSet]] = {}
-        self._keyed: dict[str, ClassSet] = {}
-        self._namespaces: dict[str, ClassSet] = {}
+        self.index = PodIndex()
+        """One pod of each class, at the place of its number."""
         self.terminating: ClassSet = 0
         self.preferring: ClassSet = 0
         """Classes with preferred terms or required affinity, which InterPodAffinity scores by."""
         self.with_volumes: ClassSet = 0
-        self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
-        self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
-        """Namespace and terms of a pod → the holders of each distinct term."""
-        self._postings: Posted[AntiAffinityHolders] = {}
+        self.repelling: HeldTerms[PodClass] = HeldTerms()
+        """The required anti-affinity of running pods against new ones."""
         self._pulls: Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
@@ -125,10 +112,6 @@ class PodClasses:
 
     def __len__(self) -> int:
         return len(self.all)
-
-    @property
-    def everything(self) -> ClassSet:
-        return (1 << len(self.all)) - 1
 
     def of(self, pod: Pod, terminating: bool = False) -> PodClass:
         """Return the class of a pod; a new one if no class equals it."""
@@ -148,19 +131,14 @@ class PodClasses:
         work.owe(work.CALL + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._of_priority.setdefault(pod.priority or 0, []).append(made)
-        self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
-        for key, value in pod.labels.items():
-            values = self._labels.setdefault(key, {})
-            values[value] = values.get(value, 0) | bit
-            self._keyed[key] = self._keyed.get(key, 0) | bit
+        self.index.add(pod.namespace, pod.labels)
         if terminating:
             self.terminating |= bit
         if pod.required_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
             self.preferring |= bit
         if pod.volumes:
             self.with_volumes |= bit
-        for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
-            holders.classes.append(made)
+        self.repelling.add(made, pod)
         return made
 
     def below(self, priority: int) -> Iterator[PodClass]:
@@ -173,41 +151,6 @@ class PodClasses:
 
     def members(self, classes: ClassSet) -> Iterator[PodClass]:
         return (self.all[i] for i in positions(classes))
-
-    def in_namespaces(self, names: Iterable[str]) -> ClassSet:
-        found = 0
-        for name in names:
-            found |= self._namespaces.get(name, 0)
-        return found
-
-    @property
-    def namespaces(self) -> Collection[str]:
-        return self._namespaces
-
-    def selected_by(self, selector: Selector | None) -> ClassSet:
-        """Return the classes whose labels a selector matches, in every namespace; null selects none."""
-        if selector is None:
-            return 0
-        found = self.everything
-        for requirement in selector.requirements:
-            found &= self._where(requirement)
-            if not found:
-                break
-        return found
-
-    def _where(self, requirement: Requirement) -> ClassSet:
-        values = self._labels.get(requirement.key, {})
-        found = 0
-        match requirement.operator:
-            case "In" | "NotIn":
-                for value in requirement.values:
-                    found |= values.get(value, 0)
-                return found if requirement.operator == "In" else self.everything & ~found
-            case "Exists":
-                return self._keyed.get(requirement.key, 0)
-            case "DoesNotExist":
-                return self.everything & ~self._keyed.get(requirement.key, 0)
-        return 0
 
     # --- pods per node ----------------------------------------------------------------------------------------------
 
@@ -224,32 +167,6 @@ class PodClasses:
         """Return the number of pods of these classes per node."""
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
-
-    # --- required anti-affinity of running pods against new pods ----------------------------------------------------
-
-    def _holders_of(self, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> Sequence[AntiAffinityHolders]:
-        key = (namespace, terms)
-        found = self._held.get(key)
-        if found is None:
-            found = self._held[key] = [self._holder(namespace, term) for term in dict.fromkeys(terms)]
-        return found
-
-    def _holder(self, namespace: str, term: PodAffinityTerm) -> AntiAffinityHolders:
-        key = ("" if term.namespaces or term.namespace_selector is not None else namespace, term)
-        found = self._holders.get(key)
-        if found is None:
-            found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
-            post(found, term, namespace, self._postings)
-        return found
-
-    @property
-    def repelling_keys(self) -> frozenset[str]:
-        """The topology keys of every held term."""
-        return frozenset(term.topology_key for _, term in self._holders)
-
-    def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
-        """Yield every held term that might select a pod; the caller checks selector and namespace."""
-        return chain.from_iterable(posted_for(pod, self._postings))
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 

@@ -10,7 +10,7 @@ from math import inf
 from operator import attrgetter, is_
 
 from kubesched_lint import work
-from kubesched_lint.cluster.labelled import LabelIndex, by_key
+from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
 from kubesched_lint.identity import ByIdentity, Itself
 from kubesched_lint.model.labels import Labels
@@ -167,7 +167,11 @@ class NodeIndex(LabelIndex):
 
     @cached_property
     def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
-        return by_key(node.allocatable or {} for node in self.nodes)
+        found: dict[str, list[tuple[int, float]]] = {}
+        for position, node in enumerate(self.nodes):
+            for resource, amount in (node.allocatable or {}).items():
+                found.setdefault(resource, []).append((position, amount))
+        return found
 
     def largest(self, resource: str, among: NodeSet) -> int:
         """Return the first of some nodes with the most of a resource; they must not be empty."""

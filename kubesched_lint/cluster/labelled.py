@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
+from itertools import chain
 from operator import itemgetter, or_
 from typing import NamedTuple, TypeVar
 
 from kubesched_lint.cluster.limits import FEW_KEYS
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only
 from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
+from kubesched_lint.model.pod import Pod
 
 T = TypeVar("T")
 
@@ -24,7 +26,7 @@ class Numbers(NamedTuple):
 
 
 class LabelIndex:
-    """Nodes or volumes by position: a NodeSet is a set of them."""
+    """Nodes, volumes or pods by position: a NodeSet is a set of them."""
 
     def __init__(self, count: int) -> None:
         self.all: NodeSet = first(count)
@@ -50,39 +52,54 @@ class LabelIndex:
         found = self._values.get(key)
         if found is None:
             found = self._values[key] = [None] * len(self.labels)
-            for position, value in self._with(key):
-                found[position] = value
+            for value, at in self._with(key).items():
+                for position in at:
+                    found[position] = value
         return found
 
-    def _with(self, key: str) -> Sequence[tuple[int, str]]:
-        """Return (position, value) of each thing with the label.
+    def _with(self, key: str) -> Mapping[str, list[int]]:
+        """Return value → positions of the things with the label.
 
         An index of nodes after an event is mostly asked about one or two keys, which takes a pass for each.
         """
-        if len(self._domains) + len(self._keyed) + len(self._values) > FEW_KEYS:
-            return self._labels.get(key, ())
-        return [(position, labels[key]) for position, labels in enumerate(self.labels) if key in labels]
+        if self._is_read or len(self._domains) + len(self._keyed) + len(self._values) > FEW_KEYS:
+            return self._positions.get(key, {})
+        found: dict[str, list[int]] = {}
+        for position, labels in enumerate(self.labels):
+            if key in labels:
+                found.setdefault(labels[key], []).append(position)
+        return found
+
+    @property
+    def _is_read(self) -> bool:
+        """Whether the positions of all labels are known."""
+        return "_positions" in self.__dict__
 
     @cached_property
-    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Key → (position, value) of each thing with the label."""
-        return by_key(self.labels)
+    def _positions(self) -> dict[str, dict[str, list[int]]]:
+        """Key → value → the positions of the things with the label."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for position, labels in enumerate(self.labels):
+            for key, value in labels.items():
+                found.setdefault(key, {}).setdefault(value, []).append(position)
+        return found
+
+    def positions_of(self, key: str, value: str) -> Sequence[int]:
+        """Return the positions of the things with a label, ascending."""
+        return self._positions.get(key, {}).get(value, ())
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → things. Those without the key are in none."""
         found = self._domains.get(key)
         if found is None:
-            members: dict[str, list[int]] = {}
-            for i, value in self._with(key):
-                members.setdefault(value, []).append(i)
-            found = self._domains[key] = {value: of(at) for value, at in members.items()}
+            found = self._domains[key] = {value: of(at) for value, at in self._with(key).items()}
         return found
 
     def with_key(self, key: str) -> NodeSet:
         """Return the things that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            found = self._keyed[key] = of(position for position, _ in self._with(key))
+            found = self._keyed[key] = of(chain.from_iterable(self._with(key).values()))
         return found
 
     def with_label(self, key: str, value: str) -> NodeSet:
@@ -130,6 +147,8 @@ class LabelIndex:
         found = self.all
         for requirement in selector.requirements:
             found &= self.where(requirement)
+            if not found:
+                break
         return found
 
     def with_labels(self, labels: Labels) -> NodeSet:
@@ -140,10 +159,72 @@ class LabelIndex:
         return found
 
 
-def by_key(rows: Iterable[Mapping[str, T]]) -> Mapping[str, Sequence[tuple[int, T]]]:
-    """Return key → (place, value) of each row that has it."""
-    found: dict[str, list[tuple[int, T]]] = {}
-    for place, row in enumerate(rows):
-        for key, value in row.items():
-            found.setdefault(key, []).append((place, value))
-    return found
+class PodIndex(LabelIndex):
+    """Pods by their labels and namespaces; more may be added at any time."""
+
+    def __init__(self, pods: Iterable[Pod] = ()) -> None:
+        super().__init__(0)
+        self.labels: list[Labels] = []
+        self.namespaces: dict[str, list[int]] = {}
+        """Namespace → the positions of its pods."""
+        self._within: dict[str, NodeSet] = {}
+        """``namespaces`` as sets, for those that were asked for."""
+        for pod in pods:
+            self.add(pod.namespace, pod.labels)
+
+    def add(self, namespace: str, labels: Labels) -> None:
+        """Give a pod the next position."""
+        position = len(self.labels)
+        bit = only(position)
+        self.labels.append(labels)
+        self.all |= bit
+        self.namespaces.setdefault(namespace, []).append(position)
+        if namespace in self._within:
+            self._within[namespace] |= bit
+        self._note(labels, position)
+
+    def _note(self, labels: Labels, position: int) -> None:
+        """Add a pod to what is known of each label."""
+        self._values.clear()
+        for key, value in labels.items():
+            if self._is_read:
+                self._positions.setdefault(key, {}).setdefault(value, []).append(position)
+            self._numbered.pop(key, None)
+            if key in self._domains:
+                domains = self._domains[key]
+                domains[value] = domains.get(value, EMPTY) | only(position)
+            if key in self._keyed:
+                self._keyed[key] |= only(position)
+
+    def in_namespace(self, name: str) -> NodeSet:
+        """Return the pods of a namespace."""
+        found = self._within.get(name)
+        if found is None:
+            found = self._within[name] = of(self.namespaces.get(name, ()))
+        return found
+
+    def in_namespaces(self, names: Iterable[str]) -> NodeSet:
+        """Return the pods of several namespaces."""
+        return reduce(or_, map(self.in_namespace, names), EMPTY)
+
+    def near(
+        self,
+        selector: Selector,
+        namespaces: Iterable[str] | None,
+        with_label: Callable[[str, str], Sequence[int] | None] | None = None,
+    ) -> Sequence[int]:
+        """Return a superset of the pods that a selector matches in some namespaces (None: all), ascending.
+
+        It is the shortest list of those with a label, or in a namespace, so that no set of all pods is made.
+        ``with_label`` says which pods may have a label, None for any.
+        """
+        look_up = with_label or self.positions_of
+        best: Sequence[Sequence[int]] = (range(len(self.labels)),)
+        lists = [[look_up(r.key, value) for value in r.values] for r in selector.requirements if r.operator == "In"]
+        if namespaces is not None:
+            lists.append([self.namespaces.get(name, ()) for name in namespaces])
+        for found in lists:
+            known = [one for one in found if one is not None]
+            if len(known) == len(found) and sum(map(len, known)) < sum(map(len, best)):
+                best = known
+        return best[0] if len(best) == 1 else sorted(set(chain.from_iterable(best)))

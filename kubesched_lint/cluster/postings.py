@@ -1,27 +1,33 @@
-"""Items of pod affinity terms, found by the pods that the terms may select."""
+"""Items of selectors, such as pod affinity terms and budgets, found by the pods that they may select."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Generic, TypeVar
 
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 
 T = TypeVar("T")
 _Label = tuple[str, str] | None
-"""A label that a pod must have so that a term may select it; None for any."""
+"""A label that a pod must have so that a selector may select it; None for any."""
 Posted = dict[str | None, dict[_Label, list[T]]]
-"""Items of terms by the namespace (None: any) and by a label of the pods that they may select."""
+"""Items by the namespace (None: any) and by a label of the pods that their selectors may select."""
 
 
 def post(item: T, term: PodAffinityTerm, own: str, posted: Posted[T]) -> None:
-    """Add an item where ``posted_for`` finds it for each pod that its term selects: by labels with few others."""
+    """Add an item of a term of a pod in namespace ``own``."""
     named = tuple(dict.fromkeys(term.namespaces)) or (own,)
-    spaces: Sequence[str | None] = (None,) if term.namespace_selector is not None else named
+    post_in((None,) if term.namespace_selector is not None else named, item, term.selector, posted)
+
+
+def post_in(spaces: Sequence[str | None], item: T, selector: Selector | None, posted: Posted[T]) -> None:
+    """Add an item where ``posted_for`` finds it for each pod that a selector selects: by labels with few others."""
     labels: Collection[_Label] | None = None
-    if term.selector is not None:
+    if selector is not None:
         there = posted.get(spaces[0], {})
-        labels = term.selector.labels_of_selected(lambda label: len(there.get(label, ())))
+        labels = selector.labels_of_selected(lambda label: len(there.get(label, ())))
     for space in spaces:
         for label in labels or (None,):
             posted.setdefault(space, {}).setdefault(label, []).append(item)
@@ -29,9 +35,53 @@ def post(item: T, term: PodAffinityTerm, own: str, posted: Posted[T]) -> None:
 
 def posted_for(pod: Pod, posted: Posted[T]) -> Iterator[Sequence[T]]:
     """Yield the items that are posted under the namespace of a pod and one of its labels, or under any."""
-    for space in (None, pod.namespace):
+    return posted_in(pod.namespace, pod.labels, posted)
+
+
+def posted_in(namespace: str, labels: Mapping[str, str], posted: Posted[T]) -> Iterator[Sequence[T]]:
+    """Yield the items that are posted under a namespace and one of these labels, or under any."""
+    for space in (None, namespace):
         by_label = posted.get(space)
         if by_label:
-            for label in (None, *pod.labels.items()):
+            for label in (None, *labels.items()):
                 if label in by_label:
                     yield by_label[label]
+
+
+class Holders(Generic[T]):
+    """Those whose pods hold one required anti-affinity term."""
+
+    __slots__ = ("items", "namespace", "term")
+
+    def __init__(self, term: PodAffinityTerm, namespace: str) -> None:
+        self.term = term
+        self.namespace = namespace
+        """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
+        self.items: list[T] = []
+
+
+class HeldTerms(Generic[T]):
+    """The required anti-affinity of pods, found by the pods that it may select."""
+
+    def __init__(self) -> None:
+        self._holders: dict[tuple[str, PodAffinityTerm], Holders[T]] = {}
+        self._posted: Posted[Holders[T]] = {}
+
+    def add(self, item: T, pod: Pod) -> None:
+        """Add an item to the holders of each term of a pod."""
+        for term in dict.fromkeys(pod.required_anti_affinity):
+            key = ("" if term.namespaces or term.namespace_selector is not None else pod.namespace, term)
+            found = self._holders.get(key)
+            if found is None:
+                found = self._holders[key] = Holders(term, pod.namespace)
+                post(found, term, pod.namespace, self._posted)
+            found.items.append(item)
+
+    def possible(self, pod: Pod) -> Iterator[Holders[T]]:
+        """Yield the holders of every term that might select a pod; the caller checks selector and namespace."""
+        return chain.from_iterable(posted_for(pod, self._posted))
+
+    @property
+    def topology_keys(self) -> frozenset[str]:
+        """The topology keys of every held term."""
+        return frozenset(term.topology_key for _, term in self._holders)

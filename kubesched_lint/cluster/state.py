@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.alike import Alike, alike
-from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
+from kubesched_lint.cluster.classes import PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage
@@ -78,8 +79,8 @@ class ClusterState:
         """Millicores per node as scoring counts them (see model.resources.nonzero_requests)."""
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
-        self._selected: dict[Selector, tuple[int, ClassSet]] = {}
-        """Selector of namespaces → how many classes it has been asked about, and those that it selects."""
+        self._selected: dict[Selector, dict[str, bool]] = {}
+        """Selector of namespaces → namespace → whether it selects it."""
         self._storage = Storage.of(objects)
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
@@ -318,16 +319,18 @@ class ClusterState:
 
     def knows_namespace(self, name: str) -> bool:
         """Return whether a namespace is known, or a pod of it was placed."""
-        return name in self.namespaces or name in self.classes.namespaces
+        return name in self.namespaces or name in self.classes.index.namespaces
 
-    def in_selected_namespaces(self, classes: ClassSet, selector: Selector) -> ClassSet:
-        """Return those of some classes of placed pods whose namespaces a selector matches by their labels."""
-        seen, found = self._selected.get(selector, (0, 0))
-        for one in self.classes.all[seen:]:
-            if selector.matches(self.namespace_labels(one.pod.namespace)):
-                found |= 1 << one.number
-        self._selected[selector] = len(self.classes), found
-        return classes & found
+    def in_selected_namespaces(self, pods: PodIndex, selector: Selector) -> NodeSet:
+        """Return those of some pods whose namespaces a selector matches by their labels."""
+        known = self._selected.setdefault(selector, {})
+        found = EMPTY
+        for name in pods.namespaces:
+            if name not in known:
+                known[name] = selector.matches(self.namespace_labels(name))
+            if known[name]:
+                found |= pods.in_namespace(name)
+        return found
 
 
 def _bump(tally: NodeCounter, at: Sequence[int], sign: int) -> None:

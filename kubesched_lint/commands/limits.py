@@ -34,3 +34,5 @@ STEPS_EACH_OF_ORDINARY = 60_000
 unknown, or likely after fewer traces."""
 STEPS_EACH_OF_LARGE = 15_000
 """Steps of ``simulate`` per workload of a large set, beyond a third of ``MOST_STEPS``; cells beyond are unknown."""
+MOST_TRIES = 20
+"""Decisions per pod in one trace of a drain; a trace that takes more says nothing."""

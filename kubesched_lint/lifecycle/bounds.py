@@ -20,7 +20,7 @@ from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_TRIED
-from kubesched_lint.lifecycle.others import drawing, other_pods
+from kubesched_lint.lifecycle.others import drawing
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
@@ -149,7 +149,7 @@ def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
 def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
     """Return the pods of others, and the running pods of all workloads: one of each kind."""
     running = (b.pod for pods in setting.running.values() for b in pods)
-    return tuple(dict.fromkeys(chain((kind.pod for kind in other_pods(setting)), running)))
+    return tuple(dict.fromkeys(chain((group.pod for group in setting.others), running)))
 
 
 def _spread_ceiling(
@@ -247,7 +247,7 @@ def most_beside(
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
     work.spend(len(hosts) // 2)
-    guests = sum(kind.number for kind in drawing(setting, number))
+    guests = sum(len(group.bound) + group.elsewhere for group in drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key
     moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from kubesched_lint.lifecycle.bounds import number_of_domains, spread_room
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
-from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting
@@ -70,8 +69,8 @@ def stands_alone(setting: Setting, number: int) -> bool:
         and not any(setting.usable[i] & nodes for i in rivals if i != number)
         and len(acquaintances(setting, number)) == 1
         and not any(
-            selector is not None and selector.matches(kind.pod.labels)
-            for kind in other_pods(setting)
+            selector is not None and selector.matches(group.pod.labels)
+            for group in setting.others
             for selector in [
                 *(t.selector for t in setting.pods[number].required_anti_affinity),
                 *(c.selector for c in setting.pods[number].spread),

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.identity import ByIdentity
 from kubesched_lint.lifecycle.contention import Contender, contention_of
-from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
+from kubesched_lint.lifecycle.coupling import PodSelection, selecting_terms
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
@@ -24,8 +25,11 @@ def _selected(setting: Setting) -> PodSelection:
 
 
 @once_per_setting
-def _selecting(setting: Setting) -> Selecting:
-    return Selecting([r.pod for _, r in contention_of(setting).contenders], setting.cluster)
+def _held(setting: Setting) -> HeldTerms[int]:
+    found: HeldTerms[int] = HeldTerms()
+    for place, (_, contender) in enumerate(contention_of(setting).contenders):
+        found.add(place, contender.pod)
+    return found
 
 
 def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, int]]:
@@ -36,7 +40,7 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, i
     pod = setting.pods[number]
     if pod.node_name:
         return
-    for term, holders in _selecting(setting).of(pod):
+    for term, holders in selecting_terms(_held(setting), pod, setting.cluster):
         yield from ((term.topology_key, *found) for found in _alike_others(setting, number, holders))
     for term in pod.required_anti_affinity:
         selected = _selected(setting).of(term, pod.namespace)

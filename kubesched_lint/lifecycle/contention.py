@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -97,11 +98,8 @@ def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
         if setting.rivals is not None and i not in setting.rivals:
             continue
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
-        alike: dict[Pod, list[Pod]] = {}
-        for bound in runs:
-            alike.setdefault(bound.pod, []).append(bound.pod)
-        for pods in alike.values():
-            yield i, Contender(pods[0], len(pods), setting.index.all, len(pods))
+        for own, count in Counter(bound.pod for bound in runs).items():
+            yield i, Contender(own, count, setting.index.all, count)
         alone = not runs and _alone_on_node(setting, i)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1

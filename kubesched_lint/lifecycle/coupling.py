@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from kubesched_lint import work
+from kubesched_lint.cluster.labelled import PodIndex
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces, selects_pod
 
+T = TypeVar("T")
 _Asked = PodAffinityTerm | Selector
 """A term of pod affinity, or the selector of a spread constraint, which applies to its own namespace."""
 
@@ -64,25 +69,22 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
 
 
 class PodSelection:
-    """Finds the pods that a term or a selector selects, by label and with a cache."""
+    """Finds the pods that a term or a selector selects, with a cache."""
 
     def __init__(self, pods: Sequence[Pod], state: ClusterState) -> None:
-        self._pods = pods
+        self._index = PodIndex(pods)
         self._state = state
         self._found: dict[tuple[_Asked, str], tuple[int, ...]] = {}
         self._same: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Shares equal results, because many terms may select the same pods."""
-        self._labelled: dict[tuple[str, str], list[int]] = {}
-        for i, pod in enumerate(pods):
-            for label in pod.labels.items():
-                self._labelled.setdefault(label, []).append(i)
 
     def of(self, asked: _Asked, namespace: str) -> tuple[int, ...]:
         """Return the numbers of the pods that a term or selector of a pod in ``namespace`` selects, ascending."""
         found = self._found.get((asked, namespace))
         if found is None:
-            found = tuple(self._selected(asked, namespace))
+            found = tuple(positions(self._selected(asked, namespace)))
             found = self._found[asked, namespace] = self._same.setdefault(found, found)
+            work.spend(2 * len(found))
         return found
 
     def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:
@@ -93,47 +95,20 @@ class PodSelection:
             found = tuple(i for i in found if i in kept)
         return found
 
-    def _selected(self, asked: _Asked, namespace: str) -> Iterator[int]:
-        selector = asked if isinstance(asked, Selector) else asked.selector
-        candidates: Sequence[int] = () if selector is None else range(len(self._pods))
-        for label in labels_needed(selector):
-            candidates = min(candidates, self._labelled.get(label, ()), key=len)
-        work.spend(2 * len(candidates))
-        for i in candidates:
-            pod = self._pods[i]
-            if isinstance(asked, Selector):
-                if namespace == pod.namespace and asked.matches(pod.labels):
-                    yield i
-            elif selects_pod(asked, namespace, pod, self._state):
-                yield i
+    def _selected(self, asked: _Asked, namespace: str) -> NodeSet:
+        index = self._index
+        if isinstance(asked, Selector):
+            return index.selected_by(asked) & index.in_namespace(namespace)
+        found = index.selected_by(asked.selector)
+        within = index.in_namespaces(named_namespaces(asked, namespace))
+        if asked.namespace_selector is not None and found & ~within:
+            within |= self._state.in_selected_namespaces(index, asked.namespace_selector)
+        return found & within
 
 
-class Selecting:
-    """Finds the holders of required anti-affinity that selects a pod, by a label that the term needs."""
-
-    def __init__(self, holders: Sequence[Pod], state: ClusterState) -> None:
-        self._state = state
-        self._needing: dict[tuple[str, str], dict[tuple[PodAffinityTerm, str], list[int]]] = {}
-        """Label → (term, namespace of its holders) → numbers of the holders."""
-        self._others: dict[tuple[PodAffinityTerm, str], list[int]] = {}
-        """Terms that need no single label."""
-        for i, holder in enumerate(holders):
-            for term in holder.required_anti_affinity:
-                label = next(labels_needed(term.selector), None)
-                held = self._others if label is None else self._needing.setdefault(label, {})
-                held.setdefault((term, holder.namespace), []).append(i)
-
-    def of(self, pod: Pod) -> Iterator[tuple[PodAffinityTerm, Sequence[int]]]:
-        """Yield each term that selects the pod, with the numbers of its holders."""
-        for held in (self._others, *(self._needing.get(label, {}) for label in pod.labels.items())):
-            work.spend(2 * len(held))
-            for (term, namespace), holders in held.items():
-                if selects_pod(term, namespace, pod, self._state):
-                    yield term, holders
-
-
-def labels_needed(selector: Selector | None) -> Iterator[tuple[str, str]]:
-    """Yield the labels that every object matched by the selector has."""
-    for requirement in selector.requirements if selector is not None else ():
-        if requirement.operator == "In" and len(requirement.values) == 1:
-            yield requirement.key, requirement.values[0]
+def selecting_terms(held: HeldTerms[T], pod: Pod, state: ClusterState) -> Iterator[tuple[PodAffinityTerm, Sequence[T]]]:
+    """Yield each term of required anti-affinity that selects the pod, with its holders."""
+    for holders in held.possible(pod):
+        work.spend(2)
+        if selects_pod(holders.term, holders.namespace, pod, state):
+            yield holders.term, holders.items

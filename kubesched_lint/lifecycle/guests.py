@@ -19,7 +19,6 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.identity import each_once
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.limits import MOST_MOVED
-from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import REGION, ZONE
@@ -59,7 +58,7 @@ class Guests:
     @cached_property
     def _kinds(self) -> Sequence[Pod]:
         """Identical pods are one Pod object."""
-        return [kind.pod for kind in other_pods(self._setting)]
+        return [group.pod for group in self._setting.others]
 
     @cached_property
     def weakest(self) -> float:
@@ -93,11 +92,13 @@ class Guests:
             if pod.preemption_policy != "Never" and not pod.node_name and self.weakest < (pod.priority or 0):
                 alike.setdefault((setting.usable[i], pod.priority or 0), []).append(i)
         found: dict[Pod, list[int]] = {}
-        for kind in other_pods(setting) if alike else ():
-            rank = kind.pod.priority or 0
-            groups = [own for (usable, priority), own in alike.items() if rank < priority and usable & kind.nodes]
-            if groups:
-                found[kind.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
+        for group in setting.others if alike else ():
+            rank = group.pod.priority or 0
+            groups = [own for (usable, priority), own in alike.items() if rank < priority and usable & group.nodes]
+            if groups and group.pod in found:  # some of these pods terminate
+                found[group.pod] = sorted({*found[group.pod], *chain.from_iterable(groups)})
+            elif groups:
+                found[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
         return found
 
     @cached_property

@@ -316,8 +316,8 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
 def _staying(ask: _Ask) -> NodeSet:
     """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
     found, preempted = EMPTY, guests_of(ask.setting).weaker_kinds
-    for kind in others.drawing(ask.setting, ask.number):
-        found |= EMPTY if kind.pod in preempted else kind.staying
+    for group in others.drawing(ask.setting, ask.number):
+        found |= EMPTY if group.pod in preempted else others.staying(ask.setting, group)
     return found
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.counted import count, stopped_by_budgets, zones_of
@@ -32,7 +33,6 @@ from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.node_events import cordoned
-from kubesched_lint.lifecycle.others import OtherPods, other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
@@ -151,7 +151,7 @@ def _depends_on_others(setting: Setting, number: int) -> bool:
         return True
     wide = [c.selector for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key)]
     selectors = [selector for selector in wide if selector is not None]
-    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in other_pods(setting)))
+    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in setting.others))
     return any(
         _repels_from_afar(setting, pod, other)
         or (other.namespace == pod.namespace and any(s.matches(other.labels) for s in selectors))
@@ -250,7 +250,7 @@ def _grown(setting: Setting, start: _Moves) -> _Pressed:
 def _lowest(setting: Setting) -> float:
     """Return the lowest priority of all pods: who has no more preempts nobody."""
     ranks = [pod.priority or 0 for kinds in setting.kinds for pod in kinds]
-    return min([*ranks, *(kind.pod.priority or 0 for kind in other_pods(setting))], default=inf)
+    return min([*ranks, *(kind.pod.priority or 0 for kind in setting.others)], default=inf)
 
 
 def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
@@ -267,10 +267,10 @@ def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
     """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
     floor = _rank(setting, number) if _may_force(setting, number) else -inf
     meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
-    forced = frozenset(kind.pod for kind in other_pods(setting) if not _meets(setting, number, kind.pod, floor))
+    forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
     if floor > -inf:
         forced = _helping(setting, meets, forced)
-    for kind in other_pods(setting):
+    for kind in setting.others:
         if kind.pod not in forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
             return None
     return _part(setting, pressed.moves, frozenset(meets | {number}), forced)
@@ -300,7 +300,7 @@ def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, othe
     return other.namespace == pod.namespace and asked.matches(other.labels)
 
 
-def _may_evict(mover: _Mover, kind: OtherPods) -> bool:
+def _may_evict(mover: _Mover, kind: Alike) -> bool:
     weaker = (kind.pod.priority or 0) < (mover.pod.priority or 0)
     return weaker and mover.pod.preemption_policy != "Never" and bool(kind.nodes & mover.nodes)
 

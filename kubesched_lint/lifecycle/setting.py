@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import Decision
+from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
@@ -179,7 +180,13 @@ class Setting(Struct, frozen=True, dict=True):
     @cached_property
     def cluster(self) -> ClusterState:
         """The nodes with only the pods of others. Callers must undo their placements."""
-        return ClusterState(self.index, self.objects, kubernetes_version=self.kubernetes_version)
+        placed = [group for group in self.others if group.positions]
+        return ClusterState(self.index, self.objects, placed, kubernetes_version=self.kubernetes_version)
+
+    @cached_property
+    def others(self) -> Sequence[Alike]:
+        """The pods outside the set, also those on no known node."""
+        return alike(self.objects.pods, self.index.positions, everywhere=True)
 
     @cached_property
     def rooms(self) -> dict[Hashable, Any]:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import default_selector, owner_selector
 from kubesched_lint.identity import Itself
-from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
@@ -104,7 +103,7 @@ class _Outside(NamedTuple):
 
 @once_per_setting
 def _outside(setting: Setting) -> _Outside:
-    kinds = [kind.pod for kind in other_pods(setting)]
+    kinds = [group.pod for group in setting.others]
     held = [(pod.namespace, term) for pod in kinds for terms in _terms(pod) for _, term in terms]
     named = (name for own, term in held for name in named_namespaces(term, own))
     by_label = any(term.namespace_selector is not None for _, term in held)

@@ -156,10 +156,10 @@ class Details:
                 if where:
                     return f"it keeps away from {where}"
             return ""
-        for holders in state.classes.possible_holders(pod):
+        for holders in state.classes.repelling.possible(pod):
             if pods.selects_pod(holders.term, holders.namespace, pod, state):
                 held: dict[str, ClassSet] = {}
-                for c in holders.classes:
+                for c in holders.items:
                     held[c.pod.namespace] = held.get(c.pod.namespace, 0) | 1 << c.number
                 for of_namespace in held.values():
                     where = self._whom(of_namespace, holders.term.topology_key, position)

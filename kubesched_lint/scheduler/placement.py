@@ -1,4 +1,4 @@
-"""Place pods of one kind one after another, each on a node that the scheduler could choose.
+"""Choose nodes for pods of one kind one after another, each one that the scheduler could choose.
 
 On large clusters the scheduler scores only some of the feasible nodes.
 Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
@@ -6,15 +6,13 @@ Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth
-from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.scoring import Scoring
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Placer:
-    """Place copies of one admitted pod; data for scoring is kept between copies.
+    """Choose nodes for copies of one admitted pod; data for scoring is kept between copies.
 
     Other pods may come and go in ``state`` in between. ``owner`` is the selector of the pods' controller (see
     ``scoring.owner_selector``). Equal seeds over equal states give equal choices.
@@ -66,22 +64,6 @@ class Placer:
             feasible = in_turn(feasible, self._random.randrange(width), most)
         best = self._best(feasible)
         return nth(best, self._random.randrange(best.bit_count())) if best else None
-
-    def place(self, bound: BoundPod | None = None) -> Placement | None:
-        """Bind the next copy to the node that ``choose`` returns; None if no node fits.
-
-        ``bound`` gives the copy a name, an age and an owner; its pod must be equal to ``self.pod``.
-        """
-        position = self.choose()
-        return None if position is None else bind(bound or self.pod, position, self.state)
-
-    def place_all(self, copies: int) -> Iterator[Placement]:
-        """Yield at most ``copies`` placements; stop at the first copy that fits nowhere."""
-        for _ in range(copies):
-            placement = self.place()
-            if placement is None:
-                return
-            yield placement
 
     def _best(self, feasible: NodeSet) -> NodeSet:
         if not feasible & (feasible - 1):  # none or one: nothing to compare

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike, alike
-from kubesched_lint.cluster.labelled import LabelIndex
+from kubesched_lint.cluster.labelled import LabelIndex, PodIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.model.labels import Selector
@@ -42,18 +42,18 @@ class RunningPods:
 
     def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
         """Return a superset of the groups of ``alike`` that a term of a pod in namespace ``holder`` may select."""
-        if term.namespace_selector is not None:
-            return self.selected_by(term.selector)
-        names = term.namespaces or (holder,)
-        return (group for group in self.selected_by(term.selector) if group.pod.namespace in names)
+        found = self._index.selected_by(term.selector)
+        if term.namespace_selector is None:
+            found &= self._index.in_namespaces(term.namespaces or (holder,))
+        return map(self.alike.__getitem__, positions(found))
 
     def selected_by(self, selector: Selector | None) -> Iterator[Alike]:
         """Return the groups of ``alike`` that a selector matches by their labels, in their order."""
-        return map(self.alike.__getitem__, positions(self._labels.selected_by(selector)))
+        return map(self.alike.__getitem__, positions(self._index.selected_by(selector)))
 
     @cached_property
-    def _labels(self) -> LabelIndex:
-        return LabelIndex.of([group.pod.labels for group in self.alike])
+    def _index(self) -> PodIndex:
+        return PodIndex(group.pod for group in self.alike)
 
     def domains_of(self, group: Alike, topology_key: str, among: NodeSet) -> Iterator[str]:
         """Yield the domain of each pod of a group that runs on a node of ``among`` with the key."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.pod_labels import is_set_later, name_from_label
@@ -18,10 +17,6 @@ from kubesched_lint.world.pod_labels import is_set_later, name_from_label
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Labels, Selector
     from kubesched_lint.model.policy import Namespace
-
-
-_Numbered = Mapping[str, tuple[list[int], list[Workload]]]
-"""Namespace → workloads, with their numbers."""
 
 
 class Selection:
@@ -33,20 +28,11 @@ class Selection:
         self._workloads = tuple(workloads)
         self._pod_of = pod_of
         self._namespaces = namespaces
-        self._by_namespace: ByIdentity[Sequence[Workload], _Numbered] = ByIdentity()
-        """A list of candidates → those of each namespace, with their numbers in the list."""
-
-    def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
-        """Return value → workloads, for one of the labels of pods."""
-        return self._by_all.get(key, {})
 
     @cached_property
-    def _by_all(self) -> Mapping[str, Mapping[str, Sequence[Workload]]]:
-        carriers: dict[str, list[tuple[Workload, str]]] = {}
-        for workload in self._workloads:
-            for key, value in workload.pod.labels.items():
-                carriers.setdefault(key, []).append((workload, value))
-        return {key: _by_values(found) for key, found in carriers.items()}
+    def _index(self) -> PodIndex:
+        """The labels that are written: a selector never has one that admission adds."""
+        return PodIndex(workload.pod for workload in self._workloads)
 
     def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
         """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
@@ -67,58 +53,25 @@ class Selection:
             if all(self._namespaces.selects(t, holder, pod, unknown=unknown) for t in terms[1:]):
                 yield workload
 
-    def _near(self, term: PodAffinityTerm, holder: str) -> Sequence[Workload]:
-        """Return a superset of the selected workloads: those in the namespaces that it names."""
-        found = self._candidates(term)
-        if term.namespace_selector is not None:
-            return found
-        spaces = self._by_namespace.get(found)
-        if spaces is None:
-            groups: dict[str, tuple[list[int], list[Workload]]] = {}
-            for number, workload in enumerate(found):
-                numbers, workloads = groups.setdefault(workload.pod.namespace, ([], []))
-                numbers.append(number)
-                workloads.append(workload)
-            spaces = self._by_namespace[found] = groups
-        named = [spaces.get(name, ([], [])) for name in dict.fromkeys(term.namespaces or (holder,))]
-        if len(named) == 1:
-            return named[0][1]
-        return [workload for _, workload in sorted(chain.from_iterable(zip(*one, strict=True) for one in named))]
+    def _near(self, term: PodAffinityTerm, holder: str) -> Iterator[Workload]:
+        """Yield a superset of the selected workloads."""
+        if term.selector is not None:
+            names = None if term.namespace_selector is not None else term.namespaces or (holder,)
+            yield from map(self._workloads.__getitem__, self._index.near(term.selector, names, self._with_label))
 
-    def _candidates(self, term: PodAffinityTerm) -> Sequence[Workload]:
-        """Return a superset of the selected workloads: the shortest list among the term's equality requirements."""
-        if term.selector is None:
-            return ()
-        best: Sequence[Workload] = self._workloads
-        for requirement in term.selector.requirements:
-            if requirement.operator == "In" and len(requirement.values) == 1:
-                found = self._with_label(requirement.key, requirement.values[0])
-                if found is not None and len(found) < len(best):
-                    best = found
-        return best
-
-    def _with_label(self, key: str, value: str) -> Sequence[Workload] | None:
+    def _with_label(self, key: str, value: str) -> Sequence[int] | None:
         """Return a superset of the workloads whose pods have the label; None if any workload may."""
         if not is_set_later(key):
-            return self._by_label(key).get(value, ())
+            return self._index.positions_of(key, value)
         name = name_from_label(key, value)
         return None if name is None else self._by_name.get(name, ())
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Workload]]:
-        found: dict[str, list[Workload]] = {}
-        for workload in self._workloads:
-            found.setdefault(workload.name, []).append(workload)
+    def _by_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, workload in enumerate(self._workloads):
+            found.setdefault(workload.name, []).append(number)
         return found
-
-
-def _by_values(pairs: Iterable[tuple[Workload, str]]) -> Mapping[str, Sequence[Workload]]:
-    """Return value → workloads; labels are those written, because selectors never have one that admission adds."""
-    found: dict[str, list[Workload]] = {}
-    for workload, value in pairs:
-        found.setdefault(value, []).append(workload)
-    # A tuple takes half the memory of a list: most labels that terms ask for are the names of single workloads.
-    return {value: tuple(workloads) for value, workloads in found.items()}
 
 
 # --- The namespaces that a pod affinity term selects, even if some namespaces' labels are unknown ---------------------

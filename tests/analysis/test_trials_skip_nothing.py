@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.analysis import trial
+from kubesched_lint.analysis import placing
 from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.trial import Tried, trials_of, tried
 from kubesched_lint.cluster.cluster import Cluster
@@ -99,7 +99,7 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
         waited += add(Hopeless(self._cluster), kind, pod, position, found)
         return False
 
-    monkeypatch.setattr(trial, "preempt", everywhere)
+    monkeypatch.setattr(placing, "preempt", everywhere)
     monkeypatch.setattr(Hopeless, "add", never)
     assert _ends(worlds) == found
     assert min(helped, spared, waited) > 100

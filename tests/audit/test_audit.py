@@ -315,6 +315,21 @@ def test_too_few_domains_may_close_the_emptiest_one() -> None:
     assert [left.pods for left in losses.simulated(nodes, gone)] == [1]
 
 
+def test_a_lost_pod_that_waits_for_another_is_tried_again() -> None:
+    """The first pod must be near the second, which comes back after it."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "second"}}}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    plain: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
+    items = [_node(name, Random(3)) for name in "ab"]
+    for node in items:
+        node["spec"] = {}
+    items += [_pod("first", 0, "a", {**plain, "affinity": near}), _pod("second", 0, "a", plain)]
+    head = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSnapshot", "metadata": {"kinds": ["Node", "Pod"]}}
+    losses = Losses(now_of(load_cluster(objects=[{**head, "items": items}])))
+    nodes = dict(losses.places())["a"]
+    assert list(losses.simulated(nodes, losses.gone(nodes))) == []
+
+
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_what_is_proven_of_a_loss_waits_in_every_drawn_order(first: int) -> None:
     """Lost pods come in any order, each on any node that fits."""

@@ -8,10 +8,11 @@ import pytest
 
 import kubesched_lint
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.lifecycle import coupling, setting
-from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
+from kubesched_lint.lifecycle.coupling import PodSelection, selecting_terms
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -64,12 +65,14 @@ def test_what_is_found_by_label_is_what_asking_each_finds():
         for namespace in ("n", "m")
     ]
     state = ClusterState(NodeIndex(()), Inventory(), kubernetes_version="1.36")
-    selection, selecting = PodSelection(pods, state), Selecting(pods, state)
+    selection, held = PodSelection(pods, state), HeldTerms[int]()
+    for number, pod in enumerate(pods):
+        held.add(number, pod)
     for term in terms:
         assert selection.of(term, "n") == tuple(i for i, p in enumerate(pods) if selects_pod(term, "n", p, state))
         both = [i for i in selection.of(term, "m") if i in selection.of(terms[1], "m")]
         assert list(selection.of_all([term, terms[1]], "m")) == both
     for pod in pods:
-        found = sorted((i, str(t)) for t, holders in selecting.of(pod) for i in holders)
-        asked = [(i, t) for i, holder in enumerate(pods) for t in holder.required_anti_affinity]
+        found = sorted((i, str(t)) for t, holders in selecting_terms(held, pod, state) for i in holders)
+        asked = [(i, t) for i, holder in enumerate(pods) for t in dict.fromkeys(holder.required_anti_affinity)]
         assert found == sorted((i, str(t)) for i, t in asked if selects_pod(t, pods[i].namespace, pod, state))

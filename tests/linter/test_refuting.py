@@ -7,7 +7,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis import attempts
+from kubesched_lint.analysis import attempts, placing
+from kubesched_lint.cluster.nodeset import lowest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.run import simulate
@@ -20,6 +21,7 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
 
 CLUSTER = b"""
 apiVersion: kubesched-lint/v1
@@ -183,13 +185,17 @@ def test_what_admission_refuses_is_not_created_in_a_run():
     assert (row.cells[0].verdict, str(row.cells[0].bound)) == ("bad", "0")
 
 
-def test_a_run_that_takes_too_many_steps_says_nothing(quiet, monkeypatch):
-    """Else the pods that it did not come to would count as waiting."""
-    from kubesched_lint.analysis import attempts
-
-    monkeypatch.setattr(attempts, "MOST_TRIES", 0)
-    (finding,) = found({}, deployment())
-    assert finding.severity is Severity.ERROR
-    manifests, cluster = read(deployment())
-    (row,) = simulate(manifests, cluster, Options(), ("deploy",)).rows
-    assert (row.cells[0].verdict, row.cells[0].proven) == ("fine", True)
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_run_with_too_many_preemptions_says_nothing(monkeypatch, most):
+    """Else the pods that may preempt no more would count as waiting."""
+    monkeypatch.setattr(placing, "MOST_EVICTIONS", most)
+    classes = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+    ]
+    manifests, cluster = read(
+        *classes, deployment("low", 8), deployment("high", 1, priorityClassName="high"), cluster=CLUSTER
+    )
+    world = World(manifests.inventory, cluster)
+    low, high = world.as_deployed
+    expected = {low: 1, high: 0} if most else None
+    assert attempts.pods_left(world, [low, high], lowest) == expected

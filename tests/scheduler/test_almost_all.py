@@ -77,7 +77,7 @@ def test_pods_that_come_and_go_repel_what_each_of_them_repels(seed: int) -> None
                 if selects_pod(term, one.pod.namespace, pod, state):
                     expected |= state.index.spanned(term.topology_key, only(one.position))
         assert unwelcoming_nodes(pod, state) == expected
-        most = state.classes.everything & ~(1 << dice.randrange(len(state.classes) + 1))
+        most = state.classes.index.all & ~(1 << dice.randrange(len(state.classes) + 1))
         summed = sum_of(one.tally for one in state.classes.members(most))
         assert state.classes.tally_of(most).planes == summed.planes
         assert state.classes.nodes_of(most) == summed.nodes

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kubesched_lint.cluster import nodeset
 from kubesched_lint.cluster.classes import PodClasses
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
@@ -48,9 +49,27 @@ def test_classes_are_selected_as_their_pods_are() -> None:
         if requirement.operator in ("Gt", "Lt"):
             continue  # only node selectors have them
         selector = Selector((requirement,))
-        chosen = {id(c) for c in classes.members(classes.selected_by(selector))}
+        chosen = {id(c) for c in classes.members(classes.index.selected_by(selector))}
         assert chosen == {id(c) for c in classes.all if selector.matches(c.pod.labels)}, selector
-    assert classes.selected_by(None) == 0
+    assert classes.index.selected_by(None) == 0
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), labels), max_size=7), st.lists(st.sampled_from(REQUIREMENTS), max_size=2)
+)
+def test_pods_that_are_added_later_are_found_as_well(pods: list[tuple[str, dict[str, str]]], asked: list) -> None:
+    """The index answers the same whatever was asked before, and ``near`` leaves nothing out."""
+    index, selector = PodIndex(), Selector(tuple(asked))
+    for count, (namespace, own) in enumerate(pods, 1):
+        index.add(namespace, own)
+        here = [number for number, (_, labels) in enumerate(pods[:count]) if selector.matches(labels)]
+        within = [number for number in here if pods[number][0] == "x"]
+        assert index.selected_by(selector) == nodeset.of(here)
+        assert index.selected_by(selector) & index.in_namespaces(("x", "z")) == nodeset.of(within)
+        assert set(here) <= set(index.near(selector, None))
+        assert set(within) <= set(index.near(selector, ("x", "z")))
+        for key in KEYS:
+            assert list(index.values(key)) == [labels.get(key) for _, labels in pods[:count]]
 
 
 @given(st.lists(labels, max_size=6), st.sampled_from(KEYS), st.sets(st.integers(0, 5)))

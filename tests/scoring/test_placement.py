@@ -7,12 +7,14 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import first, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod, Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.placement import Placer, in_turn, nodes_to_find
 from kubesched_lint.scheduler.scoring import score
@@ -37,6 +39,10 @@ def web(**more):
     return replace(Pod("shop", {"app": "web"}, containers=(Container("c", asked),), requests=asked), **more)
 
 
+def placed_on(state, pod, most, seed=0):
+    return list(Placing([Copies(pod, None, most)], state, seed=seed).run().placed)
+
+
 def test_how_many_nodes_are_scored_follows_the_size_of_the_cluster():
     # numFeasibleNodesToFind: all below 100; then 50 % less one for every 125 nodes, at least 5 %, at least 100 nodes.
     sizes = {5: 5, 99: 99, 100: 100, 150: 100, 250: 120, 1000: 420, 5000: 500, 6000: 300, 10000: 500}
@@ -45,9 +51,9 @@ def test_how_many_nodes_are_scored_follows_the_size_of_the_cluster():
 
 def test_replicas_fill_up_the_cluster_and_no_more():
     state = ClusterState(NodeIndex(nodes(3)))
-    placed = list(Placer(web(), state).place_all(100))
+    placed = placed_on(state, web(), 100)
     assert len(placed) == 24  # eight of 500m on each of three nodes
-    assert Placer(web(), state).place() is None
+    assert Placer(web(), state).choose() is None
     assert [state.pod_count(i) for i in range(3)] == [8, 8, 8]
 
 
@@ -57,15 +63,16 @@ def test_each_replica_takes_one_of_the_best_nodes_of_its_moment():
     for _ in range(20):
         options = placer.options()
         assert options == score(placer.pod, state, diagnose(placer.pod, state).feasible).best
-        placement = placer.place()
-        assert placement is not None
-        assert options >> placement.position & 1
+        position = placer.choose()
+        assert position is not None
+        assert options >> position & 1
+        bind(placer.pod, position, state)
 
 
 def test_equal_seeds_draw_alike_and_other_seeds_reach_other_ends():
     def ends(seed):
         state = ClusterState(NodeIndex(nodes(6)))
-        return tuple(p.position for p in Placer(web(), state, seed=seed).place_all(6))
+        return tuple(p.position for p in placed_on(state, web(), 6, seed))
 
     assert ends(1) == ends(1)
     assert len({ends(seed) for seed in range(5)}) > 1
@@ -139,12 +146,11 @@ def test_other_pods_may_come_and_go_between_two_replicas():
 def test_self_anti_affinity_bounds_the_copies_by_the_domains():
     state = ClusterState(NodeIndex(nodes(9)))
     apart = web(required_anti_affinity=(PodAffinityTerm(ZONE, WEB),))
-    assert len(list(Placer(apart, state).place_all(9))) == 3
+    assert len(placed_on(state, apart, 9)) == 3
 
 
 def test_a_named_copy_is_bound_under_its_name():
     state = ClusterState(NodeIndex(nodes(2)))
-    placement = Placer(web(), state).place(BoundPod("web-0", "", web()))
-    assert placement is not None
+    (placement,) = Placing([Copies(web(), None, 1, name="web-0")], state).run().placed
     assert placement.bound is not None
     assert (placement.bound.name, placement.bound.node) == ("web-0", f"n{placement.position}")

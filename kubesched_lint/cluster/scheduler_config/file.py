@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
+from kubesched_lint.cluster.scheduler_config.validity import API_VERSION, KIND, validated
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Source
 from kubesched_lint.limits import LARGEST_SETTINGS
@@ -11,7 +12,6 @@ from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.fields import DecodeError, Value
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
 
 
 def is_configuration(api_version: object, kind: object) -> bool:
@@ -69,12 +69,7 @@ def schedulers_in(
 ) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of a configuration as plain values.
 
-    Raises DecodeError for what kube-scheduler refuses, for plugins with which it does not start, and for a null in a
-    list of values.
+    Raises DecodeError with the first thing for which kube-scheduler does not start.
     """
-    if configuration.get("apiVersion") != API_VERSION:
-        raise DecodeError(("apiVersion",), f"only {API_VERSION} is read")
-    refused = next(scheduler_refusals(configuration, scores_capacity=scores_capacity), None)
-    if refused is not None:
-        raise DecodeError(refused.path, str(refused) if refused.reason else refused.message)
-    return tuple(profiles_of(configuration, source).values())
+    decoded = validated(configuration, scores_capacity=scores_capacity)
+    return tuple(profiles_of(decoded, source).values())

@@ -5,7 +5,7 @@ Clients, certificates, credentials in URLs and the arguments of other people's p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.scheduler_config.plugins import OWN
@@ -21,9 +21,9 @@ _OF_PROFILE = ("schedulerName", "percentageOfNodesToScore", "plugins")
 
 
 def kept_of(configuration: Value) -> dict[str, Any]:
-    """Return a valid configuration without what decides nothing."""
-    profiles = [dict(_profile(profile or {})) for profile in configuration.get("profiles") or ()]
-    extenders = [dict(_extender(extender or {})) for extender in configuration.get("extenders") or ()]
+    """Return a decoded configuration without what decides nothing."""
+    profiles = [dict(_profile(profile)) for profile in configuration.get("profiles", ())]
+    extenders = [dict(_extender(extender)) for extender in configuration.get("extenders", ())]
     return {
         **_only(configuration, _KEPT),
         **({"profiles": profiles} if profiles else {}),
@@ -32,18 +32,18 @@ def kept_of(configuration: Value) -> dict[str, Any]:
 
 
 def _only(value: Value, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value[name] for name in names if value.get(name) is not None}
+    return {name: value[name] for name in names if name in value}
 
 
 def _profile(profile: Value) -> Iterator[tuple[str, Any]]:
     yield from _only(profile, _OF_PROFILE).items()
-    entries = [entry for entry in profile.get("pluginConfig") or () if (entry or {}).get("name") in READ_ARGUMENTS]
+    entries = [entry for entry in profile.get("pluginConfig", ()) if entry.get("name") in READ_ARGUMENTS]
     if entries:
         yield "pluginConfig", entries
 
 
 def _extender(extender: Value) -> Iterator[tuple[str, Any]]:
-    scheme, found, rest = (extender.get("urlPrefix") or "").rpartition("://")
+    scheme, found, rest = extender.get("urlPrefix", "").rpartition("://")
     yield "urlPrefix", f"{scheme}{found}{rest.rpartition('@')[2]}"
     yield from _only(extender, ("managedResources",)).items()
 
@@ -65,19 +65,19 @@ def _hidden_profile(profile: Value, redactor: Redactor) -> dict[str, Any]:
     entries = profile.get("pluginConfig", ())
     return {
         **redactor.item(_only(profile, ("schedulerName", "percentageOfNodesToScore"))),
-        "plugins": {point: _hidden_set(chosen or {}, redactor) for point, chosen in plugins.items()},
+        "plugins": {point: _hidden_set(chosen, redactor) for point, chosen in plugins.items()},
         "pluginConfig": [
-            {"name": e["name"], "args": dict(_hidden_arguments(e.get("args") or {}, redactor))} for e in entries
+            {"name": e["name"], "args": dict(_hidden_arguments(e.get("args", {}), redactor))} for e in entries
         ],
     }
 
 
 def _hidden_set(chosen: Value, redactor: Redactor) -> dict[str, Any]:
     def hidden(plugin: Value) -> dict[str, Any]:
-        name = plugin.get("name") or ""
+        name = plugin.get("name", "")
         return {**plugin, "name": name if name in OWN else redactor.name(name)}
 
-    return {how: [hidden(plugin or {}) for plugin in plugins or ()] for how, plugins in chosen.items()}
+    return {how: [hidden(plugin) for plugin in plugins] for how, plugins in chosen.items()}
 
 
 def _hidden_arguments(args: Value, redactor: Redactor) -> Iterator[tuple[str, Any]]:
@@ -86,22 +86,21 @@ def _hidden_arguments(args: Value, redactor: Redactor) -> Iterator[tuple[str, An
             case "apiVersion" | "kind" | "defaultingType":
                 yield name, value
             case "ignoredResources":
-                yield name, [redactor.resource(resource) for resource in value or ()]
+                yield name, [redactor.resource(resource) for resource in value]
             case "ignoredResourceGroups":
-                yield name, [redactor.resource(f"{group}/x").rpartition("/")[0] for group in value or ()]
+                yield name, [redactor.resource(f"{group}/x").rpartition("/")[0] for group in value]
             case "resources":
                 yield name, _hidden_resources(value, redactor)
             case "scoringStrategy":
-                strategy = value or {}
-                yield name, {**strategy, "resources": _hidden_resources(strategy.get("resources"), redactor)}
+                yield name, {**value, "resources": _hidden_resources(value.get("resources", ()), redactor)}
             case _:
                 yield from redactor.item({name: value}).items()
 
 
-def _hidden_resources(resources: list[Value] | None, redactor: Redactor) -> list[dict[str, Any]]:
-    return [{**spec, "name": redactor.resource(spec.get("name") or "")} for spec in resources or ()]
+def _hidden_resources(resources: Sequence[Value], redactor: Redactor) -> list[dict[str, Any]]:
+    return [{**spec, "name": redactor.resource(spec.get("name", ""))} for spec in resources]
 
 
 def _hidden_extender(extender: Value, redactor: Redactor) -> dict[str, Any]:
-    managed = _hidden_resources(extender.get("managedResources"), redactor)
+    managed = _hidden_resources(extender.get("managedResources", ()), redactor)
     return {"urlPrefix": redactor.name(extender["urlPrefix"]), "managedResources": managed}

@@ -7,6 +7,7 @@ Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and expandMultiPoint
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -59,6 +60,18 @@ DEFAULTS = PluginSet(
 """What kube-scheduler enables at ``multiPoint``."""
 
 
+def plugin_sets(profile: Mapping[str, Any]) -> Mapping[str, PluginSet]:
+    """Return extension point → what a decoded profile enables and disables there."""
+    found = {}
+    for point in (MULTI_POINT, *EXTENSION_POINTS):
+        chosen = profile.get("plugins", {}).get(point, {})
+        enabled = tuple(Plugin(one.get("name", ""), one.get("weight", 0)) for one in chosen.get("enabled", ()))
+        disabled = frozenset(one.get("name", "") for one in chosen.get("disabled", ()))
+        if enabled or disabled:
+            found[point] = PluginSet(enabled, disabled)
+    return found
+
+
 def merged(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     """Return the defaults with the user's changes: one that he enables again keeps its place (mergePluginSet)."""
     disabled = custom.disabled | defaults.disabled
@@ -79,7 +92,7 @@ def at_point(point: str, custom: Mapping[str, PluginSet]) -> tuple[Plugin, ...]:
     if "*" in own.disabled:
         return own.enabled
     everywhere = merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled
-    shared = [plugin for plugin in everywhere if _has_point(plugin.name, point)]
+    shared = [plugin for plugin in everywhere if has_point(plugin.name, point)]
     names = {plugin.name for plugin in shared}
     here = {plugin.name for plugin in own.enabled}
     first = [plugin for plugin in own.enabled if plugin.name in names and plugin.name not in own.disabled]
@@ -97,49 +110,7 @@ def weights(custom: Mapping[str, PluginSet]) -> Iterator[tuple[str, int]]:
         yield plugin.name, given[plugin.name]
 
 
-def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
-    """Return the extension point and the message with which NewFramework ends; two empty strings if it accepts all."""
-    for point in EXTENSION_POINTS:
-        kind = _interface(point)
-        seen: set[str] = set()
-        for plugin in custom.get(point, PluginSet()).enabled:
-            if not plugin.name:
-                return point, f'{kind} "" does not exist'
-            if not _has_point(plugin.name, point):
-                return point, f'plugin "{plugin.name}" does not extend {kind} plugin'
-            if plugin.name in seen:
-                return point, f'plugin "{plugin.name}" already registered as "{kind}"'
-            seen.add(plugin.name)
-    for point in EXTENSION_POINTS:
-        twice = next(_enabled_twice(point, custom), "")
-        if twice:
-            return MULTI_POINT, f'plugin "{twice}" already registered as "{_interface(point)}"'
-    sorting, binding = len(at_point("queueSort", custom)), len(at_point("bind", custom))
-    if foreign(custom):
-        return "", ""  # a plugin of somebody's own may sort and bind
-    if sorting != 1:
-        text = f'only one queue sort plugin required for profile with scheduler name "{scheduler}", but got {sorting}'
-        return "queueSort", text
-    if not binding:
-        return "bind", f'at least one bind plugin is needed for profile with scheduler name "{scheduler}"'
-    return "", ""
-
-
-def _interface(point: str) -> str:
-    return f"{point[0].upper()}{point[1:]}Plugin"
-
-
-def _enabled_twice(point: str, custom: Mapping[str, PluginSet]) -> Iterator[str]:
-    """Yield the plugins of kube-scheduler that ``multiPoint`` enables twice at a point, and nothing overrides there."""
-    own = custom.get(point, PluginSet())
-    overridden = own.disabled | {plugin.name for plugin in own.enabled}
-    everywhere = [plugin.name for plugin in merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled]
-    if "*" not in own.disabled:
-        left = (name for name in everywhere if name in EXTENSION_POINTS[point] and name not in overridden)
-        yield from (name for name in left if everywhere.count(name) > 1)
-
-
-def _has_point(name: str, point: str) -> bool:
+def has_point(name: str, point: str) -> bool:
     """Return whether a plugin has an extension point; one of somebody's own may have any."""
     return name in EXTENSION_POINTS[point] or name not in OWN
 

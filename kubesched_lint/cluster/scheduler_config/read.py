@@ -1,6 +1,6 @@
-"""From a KubeSchedulerConfiguration to the profiles that it sets up.
+"""From a decoded KubeSchedulerConfiguration to the profiles that it sets up.
 
-Mirrors ``pkg/scheduler/apis/config/v1/defaults.go`` and ``conversion.go`` (v1.36).
+Mirrors ``pkg/scheduler/apis/config/v1/defaults.go`` and ``conversion.go`` (v1.36). ``validity`` decodes it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.scheduler_config.plugins import (
-    EXTENSION_POINTS,
-    MULTI_POINT,
-    Plugin,
     PluginSet,
     at_point,
-    fault,
     foreign,
     half_disabled,
+    plugin_sets,
     weights,
 )
 from kubesched_lint.findings import Path, Source
-from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, each, integer, items, mapping, text, texts
+from kubesched_lint.model.decode.fields import Value, each
 from kubesched_lint.model.decode.pods import node_terms, preferred_node_term, spread_constraint
 from kubesched_lint.model.pod import (
     DEFAULT_SCHEDULER,
@@ -35,7 +32,6 @@ from kubesched_lint.model.pod import (
     WEIGHTS,
     SchedulerProfile,
     ScoringStrategy,
-    SpreadConstraint,
 )
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -43,150 +39,116 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def profiles_of(configuration: Value, source: Source | None = None) -> Mapping[str, SchedulerProfile]:
-    """Return scheduler name → profile, with its place in ``source``.
-
-    Raises DecodeError for a wrong type, and for plugins with which kube-scheduler does not start.
-    """
-    percentage = integer(configuration, "percentageOfNodesToScore", ()) or 0
-    written = list(items(configuration, "profiles", ())) or [({}, ())]
-    ignored, unmodelled = _extenders(configuration)
+    """Return scheduler name → profile of a valid configuration, with its place in ``source``."""
     found = (
         replace(
-            _profile(profile, path, percentage, ignored, unmodelled),
-            origin="" if source is None else f"{source.path}:{source.span(path).line}",
+            _profile(profile, i, configuration),
+            origin="" if source is None else f"{source.path}:{source.span(('profiles', i)).line}",
             source=source,
             configuration=configuration,
         )
-        for profile, path in written
+        for i, profile in enumerate(configuration.get("profiles") or [{}])
     )
     return {profile.name: profile for profile in found}
 
 
-def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the resources that extenders take over from NodeResourcesFit, and the extenders themselves."""
-    ignored: set[str] = set()
-    named: list[str] = []
-    for extender, path in items(configuration, "extenders", ()):
-        named.append(f"the extender {text(extender, 'urlPrefix', path)}".rstrip())
-        for resource, at in items(extender, "managedResources", path):
-            if boolean(resource, "ignoredByScheduler", at):
-                ignored.add(text(resource, "name", at))
-    return frozenset(ignored), tuple(named)
-
-
-def _profile(
-    profile: Value, path: Path, percentage: int, ignored: frozenset[str], unmodelled: tuple[str, ...]
-) -> SchedulerProfile:
-    name, custom = text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, _plugin_sets(profile, path)
-    point, wrong = fault(name, custom)
-    if wrong:
-        raise DecodeError((*path, "plugins", *([point] if point in custom else ())), wrong)
+def _profile(profile: Value, number: int, configuration: Value) -> SchedulerProfile:
+    custom = plugin_sets(profile)
     filters, prefilters, after = (_names(custom, point) for point in ("filter", "preFilter", "postFilter"))
     failing = tuple(name for name in filters if name in NEED_PREFILTER and name not in prefilters)
     every = dict(weights(custom))
-    scored = {name: weight for name, weight in every.items() if name in WEIGHTS}
-    own = integer(profile, "percentageOfNodesToScore", path)
+    extenders = configuration.get("extenders", ())
+    for_all: int = configuration.get("percentageOfNodesToScore", 0)
     return SchedulerProfile(
-        name=name,
+        name=profile.get("schedulerName") or DEFAULT_SCHEDULER,
         filters=tuple(name for name in filters if name in FILTERS),
         prefilters=tuple(name for name in prefilters if name in PREFILTERS),
         failing=failing,
-        weights=scored,
+        weights={name: weight for name, weight in every.items() if name in WEIGHTS},
         capacity_weight=every.get("VolumeBinding", 0),
         preempts="DefaultPreemption" in after,
         allocates_devices=DEVICES_PLUGIN in filters,
         devices_weight=every.get(DEVICES_PLUGIN, 0),
-        percentage_of_nodes_to_score=percentage if own is None else own,
-        unmodelled=(*unmodelled, *(f"the plugin {name}" for name in foreign(custom))),
+        percentage_of_nodes_to_score=profile.get("percentageOfNodesToScore", for_all),
+        unmodelled=(
+            *(f"the extender {extender.get('urlPrefix', '')}".rstrip() for extender in extenders),
+            *(f"the plugin {name}" for name in foreign(custom)),
+        ),
         half_disabled=() if failing else tuple(half_disabled(custom)),
-        **_arguments(profile, path, ignored),
+        **_arguments(profile, ("profiles", number, "pluginConfig"), frozenset(_taken_over(extenders))),
     )
+
+
+def _taken_over(extenders: list[Value]) -> Iterator[str]:
+    """Yield the resources that extenders take over from NodeResourcesFit."""
+    for extender in extenders:
+        for resource in extender.get("managedResources", ()):
+            if resource.get("ignoredByScheduler"):
+                yield resource["name"]
 
 
 def _names(custom: Mapping[str, PluginSet], point: str) -> tuple[str, ...]:
     return tuple(plugin.name for plugin in at_point(point, custom))
 
 
-def _plugin_sets(profile: Value, path: Path) -> Mapping[str, PluginSet]:
-    plugins, here = mapping(profile, "plugins", path), (*path, "plugins")
-    found = {}
-    for point in (MULTI_POINT, *EXTENSION_POINTS):
-        value, at = mapping(plugins, point, here), (*here, point)
-        enabled = tuple(
-            Plugin(text(item, "name", place), integer(item, "weight", place) or 0)
-            for item, place in items(value, "enabled", at)
-        )
-        disabled = frozenset(text(item, "name", place) for item, place in items(value, "disabled", at))
-        if enabled or disabled:
-            found[point] = PluginSet(enabled, disabled)
-    return found
-
-
 def _arguments(profile: Value, path: Path, ignored: frozenset[str]) -> dict[str, Any]:
     """Return the fields of a profile that ``pluginConfig`` sets."""
-    found: dict[str, Any] = {"ignored_resources": ignored}
-    for entry, at in items(profile, "pluginConfig", path):
-        read = _READERS.get(text(entry, "name", at))
+    found: dict[str, Any] = {"ignored_resources": frozenset()}
+    for i, entry in enumerate(profile.get("pluginConfig", ())):
+        read = _READERS.get(entry.get("name", ""))
         if read is not None:
-            found.update(read(mapping(entry, "args", at), (*at, "args")))
+            found.update(read(entry.get("args", {}), (*path, i, "args")))
     found["ignored_resources"] |= ignored
     return found
 
 
 def _fit(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    yield "ignored_resources", frozenset(texts(args, "ignoredResources", path))
-    yield "ignored_resource_groups", frozenset(texts(args, "ignoredResourceGroups", path))
-    strategy, here = mapping(args, "scoringStrategy", path), (*path, "scoringStrategy")
-    ratio = mapping(strategy, "requestedToCapacityRatio", here)
+    yield "ignored_resources", frozenset(args.get("ignoredResources", ()))
+    yield "ignored_resource_groups", frozenset(args.get("ignoredResourceGroups", ()))
+    strategy = args.get("scoringStrategy", {})
     yield (
         "strategy",
         ScoringStrategy(
-            text(strategy, "type", here) or LEAST_ALLOCATED,
-            dict(_resources(strategy, here)) or EQUAL_WEIGHTS,
-            _shape(ratio, (*here, "requestedToCapacityRatio")),
+            strategy.get("type") or LEAST_ALLOCATED,
+            dict(_resources(strategy)) or EQUAL_WEIGHTS,
+            _shape(strategy.get("requestedToCapacityRatio", {})),
         ),
     )
 
 
-def _shape(value: Value, path: Path) -> tuple[tuple[int, int], ...]:
-    return tuple(
-        (integer(point, "utilization", at) or 0, integer(point, "score", at) or 0)
-        for point, at in items(value, "shape", path)
-    )
+def _shape(value: Value) -> tuple[tuple[int, int], ...]:
+    return tuple((point.get("utilization", 0), point.get("score", 0)) for point in value.get("shape", ()))
 
 
 def _volume_binding(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    if points := _shape(args, path):
+    if points := _shape(args):
         yield "capacity_shape", points
 
 
-def _resources(value: Value, path: Path) -> Iterator[tuple[str, int]]:
-    for item, at in items(value, "resources", path):
-        yield text(item, "name", at), integer(item, "weight", at) or 1
+def _resources(value: Value) -> Iterator[tuple[str, int]]:
+    for resource in value.get("resources", ()):
+        yield resource.get("name", ""), resource.get("weight") or 1
 
 
 def _balanced(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    yield "balanced_resources", tuple(dict(_resources(args, path)) or EQUAL_WEIGHTS)
+    yield "balanced_resources", tuple(dict(_resources(args)) or EQUAL_WEIGHTS)
 
 
 def _node_affinity(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    added, here = mapping(args, "addedAffinity", path), (*path, "addedAffinity")
-    required = added.get(_REQUIRED)
-    if required is not None:
-        yield "added_node_terms", node_terms(mapping(added, _REQUIRED, here), (*here, _REQUIRED))
+    added, here = args.get("addedAffinity", {}), (*path, "addedAffinity")
+    if _REQUIRED in added:
+        yield "added_node_terms", node_terms(added[_REQUIRED], (*here, _REQUIRED))
     yield "added_preferred_node_terms", each(preferred_node_term, added, _PREFERRED, here)
 
 
 def _spread(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    constraints: tuple[SpreadConstraint, ...] = each(spread_constraint, args, "defaultConstraints", path)
-    if text(args, "defaultingType", path) == "List":
-        yield "default_spread", constraints
+    if args.get("defaultingType") == "List":
+        yield "default_spread", each(spread_constraint, args, "defaultConstraints", path)
 
 
 def _pod_affinity(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    weight = integer(args, "hardPodAffinityWeight", path)
-    yield "hard_pod_affinity_weight", 1 if weight is None else weight
-    yield "ignores_preferred_terms_of_existing_pods", boolean(args, "ignorePreferredTermsOfExistingPods", path)
+    yield "hard_pod_affinity_weight", args.get("hardPodAffinityWeight", 1)
+    yield "ignores_preferred_terms_of_existing_pods", args.get("ignorePreferredTermsOfExistingPods", False)
 
 
 def _preemption(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
@@ -194,9 +156,8 @@ def _preemption(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
         ("minCandidateNodesPercentage", "min_candidate_nodes_percentage"),
         ("minCandidateNodesAbsolute", "min_candidate_nodes_absolute"),
     ):
-        amount = integer(args, key, path)
-        if amount is not None:
-            yield name, amount
+        if key in args:
+            yield name, args[key]
 
 
 _READERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.cluster.labelled import LabelIndex
+from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
 from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
@@ -39,14 +39,12 @@ def unknown_budgets(now: Now) -> Iterator[str]:
 
 
 def _covered(now: Now, budgets: Sequence[DisruptionBudget]) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
-    by_namespace: dict[str, list[BoundPod]] = {budget.namespace: [] for budget in budgets}
-    for bound in now.cluster.inventory.pods if budgets else ():
-        if bound.namespace in by_namespace:
-            by_namespace[bound.namespace].append(bound)
-    labels = {name: LabelIndex.of([bound.pod.labels for bound in there]) for name, there in by_namespace.items()}
+    names = {budget.namespace for budget in budgets}
+    pods = [bound for bound in now.cluster.inventory.pods if bound.namespace in names]
+    index = PodIndex(bound.pod for bound in pods)
     for budget in budgets:
-        chosen = labels[budget.namespace].selected_by(budget.selector)
-        yield budget, [by_namespace[budget.namespace][at] for at in positions(chosen)]
+        chosen = index.selected_by(budget.selector) & index.in_namespace(budget.namespace)
+        yield budget, [pods[at] for at in positions(chosen)]
 
 
 def _lets_unready_go(budget: DisruptionBudget, covered: Sequence[BoundPod]) -> bool:

@@ -109,9 +109,9 @@ class Crowding:
             if _selects_by_place(term):
                 return None
             found += state.classes.tally_of(selected_classes(term, pod.namespace, state)).total(self._lost)
-        for holders in state.classes.possible_holders(pod):
+        for holders in state.classes.repelling.possible(pod):
             if selects_pod(holders.term, holders.namespace, pod, state):
-                found += sum(held.tally.total(self._lost) for held in holders.classes)
+                found += sum(held.tally.total(self._lost) for held in holders.items)
         return None if found and not state.index.one_node_each(HOSTNAME) else found
 
 

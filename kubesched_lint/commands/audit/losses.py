@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
@@ -20,11 +21,10 @@ from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.commands.limits import MOST_RUNS
 from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import message, static_reach
-from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.running import all_running_pods
@@ -204,18 +204,15 @@ class Losses:
             state.undo(mark)
 
     def _placed(self, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
-        for crowd, count in sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref))):
-            owner = owner_selector(crowd.workload, crowd.pod.labels) if crowd.workload is not None else None
-            placer = Placer(crowd.pod, state, owner)
-            placed = 0
-            while placed < count and (chosen := placer.choose(placer.diagnosis(among))) is not None:
-                bind(crowd.pod, chosen, state)
-                placed += 1
-            if placed < count:
-                diagnosis = placer.diagnosis(among)
+        crowds = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))
+        queue = [Copies(crowd.pod, _owner(crowd), count) for crowd, count in crowds]
+        placing = Placing(queue, state, among=among).run()
+        for number, ((crowd, count), one) in enumerate(zip(crowds, queue, strict=True)):
+            if one.left:
+                diagnosis = placing.diagnosis(number)
                 surely = 0 if static_reach(crowd.pod, state.index).usable & among else count
                 at = place(crowd.pod, crowd.workload, decisive(crowd.pod, diagnosis, state), crowd.ref)
-                yield _Left(crowd, count - placed, Waits(surely, NOWHERE), message(diagnosis), at)
+                yield _Left(crowd, one.left, Waits(surely, NOWHERE), message(diagnosis), at)
 
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
@@ -236,6 +233,10 @@ class Losses:
                 severity = Severity.WARNING if on_one else Severity.NOTE
                 what = ("note", "if it is lost, none of them runs until others are made")
                 yield Found(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
+
+
+def _owner(crowd: Crowd) -> Selector | None:
+    return None if crowd.workload is None else owner_selector(crowd.workload, crowd.pod.labels)
 
 
 def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:

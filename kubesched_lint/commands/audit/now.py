@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kubesched_lint.analysis.pending import is_waiting
 from kubesched_lint.analysis.worlds import without_transient
+from kubesched_lint.cluster.alike import Alike, with_more
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import ObjectRef, Path, Source
@@ -50,13 +50,9 @@ _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
 
 
-class Crowd(Struct, frozen=True, eq=False):
-    """Equal pods of one owner on known nodes."""
+class Crowd(Alike, frozen=True, kw_only=True, eq=False):
+    """Running pods that stay, and the workload that makes them. ``pod`` is that of a copy made now."""
 
-    pod: Pod
-    bound: tuple[BoundPod, ...]
-    positions: tuple[int, ...]
-    nodes: NodeSet
     workload: Workload | None
     ref: ObjectRef
     """The workload, else the controller that the pods name, else the pod itself."""
@@ -66,17 +62,6 @@ class Crowd(Struct, frozen=True, eq=False):
         """Whether a controller makes its pods again, on any node."""
         owner = self.bound[0].owner
         return owner is not None and owner.kind not in (_MIRROR, "DaemonSet")
-
-    def on(self, nodes: NodeSet) -> int:
-        """Return how many of its pods run on these nodes."""
-        if self.nodes.bit_count() == len(self.positions):
-            return (self.nodes & nodes).bit_count()
-        return sum(nodes >> position & 1 for position in self.positions)
-
-    def with_more(self, other: Crowd) -> Crowd:
-        """Return the crowd with equal pods that a reader did not recognize as equal."""
-        bound, positions = (*self.bound, *other.bound), (*self.positions, *other.positions)
-        return replace(self, bound=bound, positions=positions, nodes=self.nodes | other.nodes)
 
 
 class Now:
@@ -99,7 +84,7 @@ class Now:
             if at is None:
                 mine.append(crowd)
             else:
-                mine[at] = mine[at].with_more(crowd)
+                mine[at] = with_more(mine[at], crowd)
         return tuple(crowd for crowds in found.values() for crowd in crowds)
 
     def _crowds(self) -> Iterator[Crowd]:
@@ -111,7 +96,7 @@ class Now:
             workload = None if live is None else workloads.get(live.key)
             pod = self.today.admission.schedulers.again(group.pod, workload)
             ref = ref_of(group.bound[0], workload)
-            yield Crowd(pod, group.bound, group.positions, group.nodes, workload, ref)
+            yield Crowd(**asdict(replace(group, pod=pod)), workload=workload, ref=ref)
 
     def follows(self, crowd: Crowd) -> bool:
         """Whether the model knows which nodes the pods of a crowd could use."""

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from kubesched_lint.analysis.coming import queued_pods
+from kubesched_lint.analysis.coming import created_pods
 from kubesched_lint.analysis.grouping import grouping_key
+from kubesched_lint.analysis.placing import Placing
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
 from kubesched_lint.commands.limits import MOST_DRAWN, MOST_WORK, MOST_WORKLOADS
@@ -22,8 +23,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.framework import message, static_reach
-from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.framework import static_reach
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member, World
 
@@ -215,37 +215,23 @@ def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Wait
         return nothing, (), (f"pods are not drawn: placing {wanted:,} on {nodes:,} nodes would take too long",)
     counts: list[dict[int, int]] = [{} for _ in range(nodes)]
     left: dict[int, tuple[int, str]] = {}
-    mark = lasting_state(world).mark()
+    place = {workload: number for number, workload in enumerate(world.as_deployed)}
+    state = lasting_state(world)
+    mark = state.mark()
     try:
-        for number, pods, why in _pending(world, counts):
-            before, _ = left.get(number, (0, ""))
-            left[number] = (before + pods, why)
+        placing = Placing(list(created_pods(world)), state, seed=1).run()
+        for placement, one in placing.placed.items():
+            at, workload = counts[placement.position], place[one.workload]
+            at[workload] = at.get(workload, 0) + 1
+        for number, one in enumerate(placing.queue):
+            if one.left:
+                before, _ = left.get(place[one.workload], (0, ""))
+                left[place[one.workload]] = (before + one.left, placing.message(number))
     finally:
-        lasting_state(world).undo(mark)
+        state.undo(mark)
     waiting = tuple(WaitingPods(number, pods, why) for number, (pods, why) in left.items())
     note = "the diagram shows one possible placement by the default scheduler; another order may give another one"
     return [tuple(at.items()) for at in counts], waiting, (note,) if any(counts) else ()
-
-
-def _pending(world: World, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Place pods, adding them to ``counts``, until none finds a node; yield the rest: (workload, pods, message)."""
-    queue = [
-        (number, queued, Placer(queued.pod, lasting_state(world), queued.owner, seed=1))
-        for number, workload in enumerate(world.as_deployed)
-        for queued in queued_pods(world.member(workload))
-    ]
-    progress = True
-    while progress:  # a pod may wait for one that comes later, by affinity
-        progress = False
-        for number, queued, placer in queue:
-            for placement in placer.place_all(queued.left):
-                at = counts[placement.position]
-                at[number] = at.get(number, 0) + 1
-                queued.left -= 1
-                progress = True
-        queue = [entry for entry in queue if entry[1].left]
-    for number, queued, placer in queue:
-        yield number, queued.left, message(placer.diagnosis())
 
 
 def _others(world: World) -> Mapping[str, int]:

@@ -13,12 +13,13 @@ from kubesched_lint.analysis.beside import Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.analysis.pool_notes import verdict_note
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.commands.why.explain import Explanation, explain, place_earlier
+from kubesched_lint.commands.why.explain import Explanation, explain
 from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
@@ -175,7 +176,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         if others:
             yield "the pods of the other manifests are not placed (--alone)"
         return
-    found = place_rest(it.workload.ref, it.world.without_pools, state, turn, question.seed)
+    found = place_rest(it.world.without_pools.member(it.workload), state, turn, question.seed)
     if found is None:
         turn()
         yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
@@ -213,8 +214,15 @@ class _Earlier:
     def __call__(self) -> tuple[bool, int]:
         """Return (whether the replica in question fits now, number of earlier replicas that this call bound)."""
         wanted = self._question.replica - 1
-        ahead = (self._copies[i] for i in range(self.placed, wanted))
-        bound = place_earlier(ahead, self._state, self.owner, self._question.seed + self.placed)
+        ahead: list[Copies] = []
+        for i in range(self.placed, wanted):
+            pod = self._copies[i]
+            if ahead and ahead[-1].pod is pod:
+                ahead[-1].left += 1
+            else:
+                ahead.append(Copies(pod, self.owner, 1, ahead[-1] if ahead else None))
+        Placing(ahead, self._state, seed=self._question.seed + self.placed).run()
+        bound = wanted - self.placed - sum(one.left for one in ahead)
         self.placed += bound
         return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
 

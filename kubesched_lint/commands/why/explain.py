@@ -15,7 +15,7 @@ from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.devices.life import allocations
 from kubesched_lint.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
-from kubesched_lint.scheduler.placement import Placer, is_sampled
+from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
@@ -135,19 +135,6 @@ def explain(
         victims=tuple(map(_name, chosen.victims)) if chosen else (),
         notes=tuple(notes),
     )
-
-
-def place_earlier(pods: Iterable[Pod], state: ClusterState, owner: Selector | None, seed: int) -> int:
-    """Bind pods one after another, as the scheduler would; return how many found a node before the first failure."""
-    placer: Placer | None = None
-    placed = 0
-    for pod in pods:
-        if placer is None or placer.pod is not pod:
-            placer = Placer(pod, state, owner, seed=seed + placed)
-        if placer.place() is None:
-            break
-        placed += 1
-    return placed
 
 
 def _name(placement: Placement) -> str:

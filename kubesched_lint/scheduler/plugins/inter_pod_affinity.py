@@ -60,11 +60,11 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
     found = EMPTY
-    for holders in state.classes.possible_holders(pod):
-        work.spend(2 + len(holders.classes) // 4)
+    for holders in state.classes.repelling.possible(pod):
+        work.spend(2 + len(holders.items) // 4)
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY
-            for pod_class in holders.classes:
+            for pod_class in holders.items:
                 holding |= pod_class.nodes
             found |= state.index.spanned(holders.term.topology_key, holding)
     return found
@@ -87,12 +87,12 @@ def named_namespaces(term: PodAffinityTerm, own: str) -> Sequence[str]:
 
 def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> ClassSet:
     """Return the classes of running pods that an incoming pod's term selects."""
-    chosen = state.classes.selected_by(term.selector)
+    chosen = state.classes.index.selected_by(term.selector)
     if not chosen or _selects_every_namespace(term, state):
         return chosen
-    found = chosen & state.classes.in_namespaces(named_namespaces(term, own))
+    found = chosen & state.classes.index.in_namespaces(named_namespaces(term, own))
     if term.namespace_selector is not None:
-        found |= state.in_selected_namespaces(chosen & ~found, term.namespace_selector)
+        found |= chosen & state.in_selected_namespaces(state.classes.index, term.namespace_selector)
     return found
 
 
@@ -122,7 +122,7 @@ def _selects_every_namespace(term: PodAffinityTerm, state: ClusterState) -> bool
 
 
 def _selected_by_all(terms: Sequence[PodAffinityTerm], own: str, state: ClusterState) -> ClassSet:
-    chosen = state.classes.everything
+    chosen = state.classes.index.all
     for term in terms:
         chosen &= selected_classes(term, own, state)
     return chosen

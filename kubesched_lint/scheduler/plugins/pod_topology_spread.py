@@ -51,7 +51,7 @@ def spread_tally(selector: Selector | None, namespace: str, state: ClusterState)
     if selector is None or selector.is_empty:
         return NodeCounter()
     classes = state.classes
-    chosen = classes.selected_by(selector) & classes.in_namespaces((namespace,)) & ~classes.terminating
+    chosen = classes.index.selected_by(selector) & classes.index.in_namespaces((namespace,)) & ~classes.terminating
     return classes.tally_of(chosen)
 
 

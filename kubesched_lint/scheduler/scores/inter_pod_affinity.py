@@ -127,7 +127,7 @@ def normalised(levels: Levels) -> Levels:
 
 def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Iterator[_Pull]:
     """Yield the attractions and repulsions between the pod and classes, and terms, of these numbers and higher."""
-    fresh = state.classes.everything >> since << since
+    fresh = state.classes.index.all >> since << since
     for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
         work.spend(work.LOOK)
         chosen = selected_classes(weighted.term, pod.namespace, state) & fresh

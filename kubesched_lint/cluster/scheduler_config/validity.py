@@ -1,17 +1,31 @@
-"""What kube-scheduler refuses in its configuration file, in its own words.
+"""Whether kube-scheduler starts with a configuration; if not, why, in its own words.
 
-Mirrors ``pkg/scheduler/apis/config/validation/validation.go`` and ``validation_pluginargs.go`` (v1.36), and strict
-decoding. Of the sections that change no decision (clients, leader election), durations are only decoded.
+Mirrors strict decoding, ``pkg/scheduler/apis/config/validation/validation.go`` and ``validation_pluginargs.go``, and
+NewFramework of ``framework/runtime/framework.go`` (v1.36). Of the sections that change no decision (clients, leader
+election), durations are only decoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.scheduler_config.plugins import (
+    DEFAULTS,
+    EXTENSION_POINTS,
+    MULTI_POINT,
+    PluginSet,
+    at_point,
+    foreign,
+    has_point,
+    merged,
+    plugin_sets,
+)
 from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import DecodeError, Value
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation.causes import (
     Cause,
@@ -27,7 +41,6 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.decoding import decode
 from kubesched_lint.validation.names import label_key, label_value
 
-Value = dict[str, Any]
 API_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
 _REMOVED = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
@@ -36,14 +49,19 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def scheduler_refusals(configuration: Value, *, scores_capacity: bool = False) -> Iterator[Cause]:
-    """Yield what kube-scheduler refuses: what it cannot decode, else all invalid values.
+def validated(configuration: Value, *, scores_capacity: bool = False) -> Value:
+    """Return a configuration as kube-scheduler decodes it. Raises DecodeError with the first thing that it refuses.
 
     ``scores_capacity``: the gate StorageCapacityScoring is on.
     """
+    if configuration.get("apiVersion") != API_VERSION:
+        raise DecodeError(("apiVersion",), f"only {API_VERSION} is read")
     decoded, causes, _ = decode(configuration, RECORDED, f"v1.{KIND}")
     causes = causes or tuple(_decode_arguments(decoded))
-    yield from causes or _invalid(decoded, scores_capacity=scores_capacity)
+    for cause in causes or chain(_invalid(decoded, scores_capacity=scores_capacity), _not_started(decoded)):
+        raise DecodeError(cause.path, str(cause) if cause.reason else cause.message)
+    result: Value = decoded
+    return result
 
 
 def _decode_arguments(configuration: Value) -> Iterator[Cause]:
@@ -194,6 +212,60 @@ def _extenders(extenders: Sequence[Value], path: Path) -> Iterator[Cause]:
     binders = sum(bool(extender.get("bindVerb")) for extender in extenders)
     if binders > 1:
         yield invalid(path, f"found {binders} extenders implementing bind", "only one extender can implement bind")
+
+
+# --- The plugins of a profile ----------------------------------------------------------------------------------------
+
+
+def _not_started(configuration: Value) -> Iterator[Cause]:
+    """Yield the plugins with which a profile cannot be made."""
+    for i, profile in enumerate(configuration.get("profiles") or [{}]):
+        custom = plugin_sets(profile)
+        point, message = _fault(profile.get("schedulerName") or DEFAULT_SCHEDULER, custom)
+        if message:
+            yield Cause("", "", message, ("profiles", i, "plugins", *([point] if point in custom else ())))
+
+
+def _fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
+    """Return the extension point and the message with which NewFramework ends; two empty strings if it accepts all."""
+    for point in EXTENSION_POINTS:
+        kind = _interface(point)
+        seen: set[str] = set()
+        for plugin in custom.get(point, PluginSet()).enabled:
+            if not plugin.name:
+                return point, f'{kind} "" does not exist'
+            if not has_point(plugin.name, point):
+                return point, f'plugin "{plugin.name}" does not extend {kind} plugin'
+            if plugin.name in seen:
+                return point, f'plugin "{plugin.name}" already registered as "{kind}"'
+            seen.add(plugin.name)
+    for point in EXTENSION_POINTS:
+        twice = next(_enabled_twice(point, custom), "")
+        if twice:
+            return MULTI_POINT, f'plugin "{twice}" already registered as "{_interface(point)}"'
+    sorting, binding = len(at_point("queueSort", custom)), len(at_point("bind", custom))
+    if foreign(custom):
+        return "", ""  # a plugin of somebody's own may sort and bind
+    if sorting != 1:
+        text = f'only one queue sort plugin required for profile with scheduler name "{scheduler}", but got {sorting}'
+        return "queueSort", text
+    if not binding:
+        return "bind", f'at least one bind plugin is needed for profile with scheduler name "{scheduler}"'
+    return "", ""
+
+
+def _interface(point: str) -> str:
+    return f"{point[0].upper()}{point[1:]}Plugin"
+
+
+def _enabled_twice(point: str, custom: Mapping[str, PluginSet]) -> Iterator[str]:
+    """Yield the plugins of kube-scheduler that ``multiPoint`` enables twice at a point, and nothing overrides there."""
+    own = custom.get(point, PluginSet())
+    overridden = own.disabled | {plugin.name for plugin in own.enabled}
+    everywhere = [plugin.name for plugin in merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled]
+    if "*" not in own.disabled:
+        left = (name for name in everywhere if name in EXTENSION_POINTS[point] and name not in overridden)
+        yield from (name for name in left if everywhere.count(name) > 1)
 
 
 # --- The arguments of plugins ----------------------------------------------------------------------------------------

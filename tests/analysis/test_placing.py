@@ -1,0 +1,83 @@
+"""Trials, runs against proofs, pictures, ``why`` and plans of new nodes place pods in one way."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.lint.cluster_diagram import diagram
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world.world import World
+from tests.lifecycle.simulated import ZONE, Value, asking, other, sketch, workload
+
+
+def world_of(cluster: Cluster, *objects: Value) -> World:
+    text = "---\n".join(map(yaml.safe_dump, objects))
+    return World(manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory, cluster)
+
+
+def claims(zones: str) -> tuple[list[Value], Value]:
+    """Return claims of db-0, db-1 … whose volumes are in these zones, and their template."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
+    objects: list[Value] = []
+    for ordinal, zone in enumerate(zones):
+        name = f"data-db-{ordinal}"
+        objects.append(other("PersistentVolumeClaim", name, spec={"volumeName": f"v{ordinal}", **claim}))
+        terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
+        spec = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        }
+        objects.append(other("PersistentVolume", f"v{ordinal}", spec=spec))
+    return objects, {"metadata": {"name": "data"}, "spec": claim}
+
+
+@pytest.mark.parametrize(("policy", "left"), [("OrderedReady", 2), ("Parallel", 1)])
+def test_no_pod_of_a_stateful_set_is_placed_before_the_one_before_it(policy: str, left: int) -> None:
+    """Its controller makes the second pod when the first one runs, and no node is in the zone of the first."""
+    objects, template = claims("xa")
+    db = workload("StatefulSet", "db", 2, podManagementPolicy=policy, volumeClaimTemplates=[template])
+    world = world_of(sketch(1, "a", "4", "110", *objects), db)
+    (only,) = world.as_created
+    assert [trial[only][0] for trial in trials_of(world)] == [left] * 3
+    assert [waiting.pods for waiting in diagram(world, ()).waiting] == [left]
+
+
+@pytest.mark.parametrize(("policy", "left"), [("OrderedReady", 2), ("Parallel", 1)])
+def test_a_plan_of_new_nodes_waits_for_the_pod_before_as_well(policy: str, left: int) -> None:
+    objects, template = claims("xa")
+    text = {
+        "apiVersion": "kubesched-lint/v1",
+        "kind": "ClusterSketch",
+        "nodes": [{"name": "node", "count": 1, "zones": ["a"], "allocatable": {"cpu": "4", "memory": "8Gi"}}],
+        "pools": [
+            {
+                "name": "general",
+                "autoscaler": "karpenter",
+                "zones": ["a"],
+                "shapes": [{"name": "one", "allocatable": {"cpu": "4", "memory": "8Gi"}}],
+            }
+        ],
+        "objects": objects,
+        "kinds": ["Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass"],
+    }
+    cluster = cluster_from([("cluster.yaml", yaml.safe_dump(text).encode())], "cluster.yaml")
+    db = workload("StatefulSet", "db", 2, podManagementPolicy=policy, volumeClaimTemplates=[template])
+    (verdict,) = growth_plan(world_of(cluster, db)).verdicts
+    assert verdict.left == left
+
+
+def test_the_picture_has_no_pods_that_a_quota_refuses() -> None:
+    quota = other("ResourceQuota", "pods", spec={"hard": {"pods": "1"}}, status={"hard": {"pods": "1"}})
+    world = world_of(sketch(1, "a", "4", "110", quota), workload("Deployment", "web", 3, asking("3")))
+    drawn = diagram(world, ())
+    assert [group.pods for group in drawn.groups] == [((0, 1),)]
+    assert drawn.waiting == ()

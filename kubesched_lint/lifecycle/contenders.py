@@ -20,7 +20,8 @@ from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 
 @once_per_setting
 def _selected(setting: Setting) -> PodSelection:
-    return PodSelection([r.pod for _, r in contention_of(setting).contenders], setting.cluster)
+    pods = tuple(r.pod for _, r in contention_of(setting).contenders)
+    return setting.selection if pods == setting.pods else PodSelection(pods, setting.cluster)  # most have one contender
 
 
 @once_per_setting

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
@@ -314,7 +313,6 @@ class _Growth:
             stock.free = range(len(nodes), len(nodes) + len(spares))
             stocks += [stock] * len(spares)
             nodes += spares
-        work.spend(work.LOOK * len(nodes))
         self.spares = dict(enumerate(stocks, self.there.bit_length()))
         for group in self.groups:
             group.nodes = of(position for stock in group.stocks for position in stock.free)

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
 from kubesched_lint.analysis.limits import MOST_EVICTIONS
 from kubesched_lint.analysis.rollout import stays
@@ -168,7 +167,6 @@ class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
     def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
-        work.spend(work.CALL * len(asking))
         self._state = state
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -172,6 +172,7 @@ class PodClasses:
     # --- selection --------------------------------------------------------------------------------------------------
 
     def members(self, classes: ClassSet) -> Iterator[PodClass]:
+        work.spend(classes.bit_count() // 2)
         return (self.all[i] for i in positions(classes))
 
     def in_namespaces(self, names: Iterable[str]) -> ClassSet:
@@ -214,7 +215,6 @@ class PodClasses:
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Return the nodes that hold at least one pod of these classes."""
         found = EMPTY
-        work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
             for plane in member.tally.planes:
                 found |= plane
@@ -222,7 +222,6 @@ class PodClasses:
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Return the number of pods of these classes per node."""
-        work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
 
     # --- required anti-affinity of running pods against new pods ----------------------------------------------------
@@ -249,7 +248,9 @@ class PodClasses:
 
     def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod; the caller checks selector and namespace."""
-        return chain.from_iterable(posted_for(pod, self._postings))
+        for posted in posted_for(pod, self._postings):
+            work.spend(2 * len(posted) + sum(len(holders.classes) for holders in posted) // 4)
+            yield from posted
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
@@ -260,7 +261,9 @@ class PodClasses:
         """
         self._post_pulls()
         for posted in posted_for(pod, self._pulls):
-            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.number), None)
+            first = bisect_left(posted, since, key=lambda pull: pull.number)
+            work.spend(work.LOOK * (len(posted) - first))
+            yield from islice(posted, first, None)
 
     @property
     def pulls(self) -> int:

@@ -12,7 +12,6 @@ from math import inf
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
@@ -79,8 +78,6 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     total = room.total(most)
     for term in apart:
         key = term.topology_key
-        if not index.one_node_each(key):
-            work.spend(len(index.domains(key)) // 4)
         open_ = index.domains_of(key, room.open_)
         loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
@@ -215,7 +212,6 @@ def domain_room(
 ) -> dict[str, int]:
     """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    work.spend(2 * len(domains))
     return {value: room(nodes) for value, nodes in domains.items()}
 
 
@@ -246,7 +242,6 @@ def most_beside(
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    work.spend(len(hosts) // 2)
     guests = sum(kind.number for kind in drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest
 from kubesched_lint.cluster.shelves import Shelf, VolumeSet
@@ -56,7 +55,6 @@ class Reach:
         """Return the volumes that a node reaches."""
         found = self._at.get(position)
         if found is None:
-            work.spend(1 + len(self._shared) // 16)
             found = self._local.get(position, EMPTY)
             for nodes, volumes in self._shared:
                 if nodes >> position & 1:
@@ -66,7 +64,6 @@ class Reach:
 
     def nodes(self, volumes: VolumeSet) -> NodeSet:
         """Return the nodes that reach one of these volumes."""
-        work.spend(1 + len(self._each) // 16)
         found = EMPTY
         for nodes, alike in self._each:
             if alike & volumes:

@@ -19,16 +19,20 @@ JOINS = {
     "cluster/index.py",  # nodes and taints
     "commands/audit/crowding.py",  # lost pods and nodes
     "lifecycle/counted.py",  # a workload and all others of a simulation
+    "lifecycle/least.py",  # pods that must run and the workloads that may keep them out
+    "lifecycle/rooms.py",  # kinds of pods and nodes
     "lifecycle/coupling.py",  # terms and workloads of a simulation
     "linter/duplicate_definitions.py",  # files and definitions
     "linter/lint.py",  # findings, and the worlds in which they are judged again
     "linter/variants.py",  # folders and definitions
     "rulebook/cel/cost.py",  # own rules and values
     "scheduler/framework.py",  # pods and nodes
+    "scheduler/scores/node_resources.py",  # pods and nodes with different numbers
     "world/selection.py",  # terms and workloads of a set
 }
 SEARCHES = {
     "lifecycle/explore.py",  # states and courses
+    "lifecycle/narrate.py",  # states that are told
     "lifecycle/gangs.py",  # orders of a gang
     "lifecycle/statefulset_pods.py",  # ordinals
     "lifecycle/stories.py",  # starts of courses

@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.capacity import copies, stands_alone
 from kubesched_lint.scheduler.framework import as_checked, diagnose
+
+_NODES_A_STEP = 4
+"""Nodes whose room one step of ``work`` pays for."""
 
 
 class Room(NamedTuple):
@@ -42,6 +46,7 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
+        work.spend(usable.bit_count() // _NODES_A_STEP)
         on = dict(copies(pod, setting.cluster, usable, most))
         if len(known) >= MOST_KEPT:
             known.clear()

@@ -10,6 +10,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
@@ -196,6 +197,7 @@ class PerNode:
         if numbers != self._numbers:
             self._numbers = numbers
             new = set(numbers).difference(self._known)
+            work.spend(len(numbers) // 16 + work.LOOK * len(new))
             for different in new:
                 self._known[different] = self._scored(different)
             members: dict[int, list[int]] = {}

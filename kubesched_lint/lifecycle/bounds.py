@@ -18,7 +18,7 @@ from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.limits import MOST_TRIED
+from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.others import drawing, other_pods
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -326,7 +326,7 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
     """
     spreads = any(c.is_hard for c in setting.pods[number].spread)
     best = most_placed(setting, number, wanted)
-    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_TRIED):
+    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_LOST):
         return best
     best = Counted(-1, "")
     for position in _unlike(setting, number, wanted):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
 
@@ -102,7 +102,7 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
     return {
         number: found
         for numbers in groups.values()
-        if len(numbers) > FEW
+        if len(numbers) > FEW_ALIKE
         for found in [Alike(setting, numbers)]
         for number in numbers
     }

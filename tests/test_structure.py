@@ -20,6 +20,7 @@ JOINS = {
     "commands/audit/crowding.py",  # lost pods and nodes
     "lifecycle/counted.py",  # a workload and all others of a simulation
     "lifecycle/least.py",  # pods that must run and the workloads that may keep them out
+    "lifecycle/parts.py",  # pods of others and the parts of a set
     "lifecycle/rooms.py",  # kinds of pods and nodes
     "lifecycle/coupling.py",  # terms and workloads of a simulation
     "linter/duplicate_definitions.py",  # files and definitions

@@ -18,8 +18,6 @@ AFTER = 2.0
 """Seconds before the line appears."""
 _PAUSE = 0.2
 """Seconds between two of its states."""
-_CALLS_A_LOOK = 200
-"""Calls between two looks at the clock, which take as long as the rest of a call."""
 
 
 class _Line:
@@ -30,18 +28,14 @@ class _Line:
         self.detail = ""
         self._begun = monotonic()
         self._next = self._begun + AFTER
-        self._calls = 0
         self._process = os.getpid()
 
     def tick(self) -> bool:
         """Show the line if it is time to; for ``work.stoppable``, which must not end the run."""
-        self._calls += 1
-        if self._calls >= _CALLS_A_LOOK:
-            self.look()
+        self.look()
         return False
 
     def look(self) -> None:
-        self._calls = 0
         now = monotonic()
         if now >= self._next and os.getpid() == self._process:  # workers that are forks say nothing
             self._next = now + _PAUSE

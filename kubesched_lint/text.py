@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import TypeVar
 
@@ -162,6 +161,8 @@ def _is_changed_word(wrong: str, right: str) -> bool:
 @lru_cache(maxsize=256)
 def _near_ones(wrong: str, names: tuple[str, ...], likeness: float) -> Sequence[str]:
     """Cached, because a file may hold one misspelt name thousands of times."""
+    from difflib import get_close_matches  # most files misspell nothing
+
     return get_close_matches(wrong, names, n=MOST_COMPARED, cutoff=likeness)
 
 

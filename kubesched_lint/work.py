@@ -1,9 +1,10 @@
 """A limit on the work of a run, counted in steps, not in time, so that the same input always ends at the same place.
 
-A step is about a microsecond. Code that may take very long runs ``within`` a number of steps, and a loop over pairs
-declares its cost with ``spend``. When the steps are used up, ``OutOfWorkError`` unwinds to the code that set the limit,
-which reports what was left out. Limits nest: steps inside count for the outer limits too. Outside all limits nothing is
-counted. A run that somebody may give up is ``stoppable``.
+A step is about a microsecond. Code that may take very long runs ``within`` a number of steps. Joins, searches and the
+solver declare with ``spend`` what they and the code that they serve cost; nothing else does. When the steps are used
+up, ``OutOfWorkError`` unwinds to the code that set the limit, which reports what was left out. Limits nest: steps
+inside count for the outer limits too. Outside all limits nothing is counted. A run that somebody may give up is
+``stoppable``.
 """
 
 from __future__ import annotations

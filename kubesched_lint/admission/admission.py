@@ -308,7 +308,9 @@ class Admission:
     def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Return the quotas that count the pods of a workload, by name; ``pod`` is the stored one."""
         here = self._quotas.get(workload.namespace)
-        return here.that_count(workload, pod) if here is not None else ()
+        found = here.that_count(workload, pod) if here is not None else ()
+        work.spend(2 * len(found))
+        return found
 
     @cached_property
     def _quotas(self) -> Mapping[str, QuotasOfNamespace]:
@@ -320,7 +322,6 @@ class Admission:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):
-            work.spend(work.LOOK)
             missing = unset(pod, quota.hard)
             if not missing:
                 continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.admission.quotas import counts
 from kubesched_lint.admission.reach import InReach
 from kubesched_lint.model.workload import written_template
@@ -38,7 +37,6 @@ class QuotasOfNamespace:
     def that_count(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Return the quotas that count the pods of a workload, in their order; ``pod`` is the stored one."""
         found = list(filter(None, self._counting(workload, pod)))
-        work.spend(sum(map(len, found)) // 2)
         if len(found) < 2:
             return found[0] if found else ()
         return tuple(sorted((quota for some in found for quota in some), key=self._order.__getitem__))
@@ -47,8 +45,6 @@ class QuotasOfNamespace:
         template = written_template(workload) if self._have_scopes else None
         for number in (*self._of_any_class, *self._of_class.get(pod.priority_class, ())):
             alike = self._alike[number]
-            if self._have_scopes:
-                work.spend()
-                if not counts(alike.all[0], pod, template):
-                    continue
+            if self._have_scopes and not counts(alike.all[0], pod, template):
+                continue
             yield alike.of(workload.source)

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Placing, until_idle
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
-from kubesched_lint.analysis.stock import FIRST, Group, Stock, fullest, groups_of, stocks_of
+from kubesched_lint.analysis.stock import Group, Stock, fullest, groups_of, stocks_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import take
@@ -36,9 +35,6 @@ from kubesched_lint.world.devices import lacks_devices
 from kubesched_lint.world.offers import Offer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
-
-_REBUILDS = 20
-"""After so many new states all stocks hold twice as many spares: else each of many pools would cost a state."""
 
 
 @once_per_world
@@ -285,9 +281,8 @@ class _Growth:
         if not stock.free:
             stock.wanted *= 2
             self.rebuilt += 1
-            if self.rebuilt % _REBUILDS == 0:
-                for one in self.stocks:
-                    one.wanted = max(one.wanted, FIRST << self.rebuilt // _REBUILDS)
+            for one in self.stocks:  # the more states, the more spares: else each of many pools would cost a state
+                one.wanted = max(one.wanted, self.rebuilt.bit_length())
             self._rebuild()
         return self.state.index.positions[node.name]
 
@@ -301,7 +296,6 @@ class _Growth:
             stock.free = range(len(nodes), len(nodes) + len(spares))
             stocks += [stock] * len(spares)
             nodes += spares
-        work.spend(work.LOOK * len(nodes))
         self.spares = dict(enumerate(stocks, self.there.bit_length()))
         for group in self.groups:
             group.nodes = of(position for stock in group.stocks for position in stock.free)

@@ -77,11 +77,11 @@ class Carried:
         keys = tuple(sorted({c.key for c in conditions}))
         found = self._distinct.get(keys)
         if found is None:
-            work.spend(len(self.nodes))
             rows = dict.fromkeys(tuple(map(node.labels.get, keys)) for node in self.nodes)
             found = self._distinct[keys] = [
                 {k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows
             ]
+        work.spend(len(found) * len(keys))
         return found
 
     def meets(self, condition: Requirement) -> bool:
@@ -98,7 +98,6 @@ class Carried:
         """
         found = self._counts.get(key)
         if found is None and len(self._counts) < _COUNTED_ALONE:
-            work.spend(len(self.nodes))
             found = self._counts[key] = self._counted([key]).get(key, {})
         return self.all_counts.get(key, {}) if found is None else found
 
@@ -222,7 +221,6 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
 def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
     """The class that is surely meant by ``name``, or resembles it if all classes of the kind are known; else empty."""
     known = tuple(names)
-    work.spend(len(known))
     return nearest_name(name, known) if world.cluster_has(kind) else misspelt(name, known)
 
 
@@ -248,7 +246,6 @@ def correction(nearest: str) -> str:
 
 def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
     """Return how many conditions fail on the node that meets most of them."""
-    work.spend(len(conditions) * len(nodes))
     return min((sum(not c.matches(labels) for c in conditions) for labels in nodes), default=len(conditions))
 
 

@@ -152,7 +152,6 @@ def _largest(crowds: Iterable[Crowd]) -> Iterator[Crowd]:
     for crowd in sorted(crowds, key=lambda crowd: -len(crowd.users)):
         members = frozenset(user.workload for user in crowd.users)
         beside = min((of.setdefault(member, []) for member in members), key=len)
-        work.spend(len(members) * (1 + len(beside)))
         if not any(members <= other for other in beside):
             yield crowd
             for member in members:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, counts, unset
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import SCALED, Workload
@@ -36,7 +35,6 @@ def drawers(world: World) -> dict[ResourceQuota, tuple[Workload, ...]]:
     for workload in world.as_created:
         if workload.kind in STANDING:
             quotas = world.admission.quotas_of(workload, world.member(workload).pod)
-            work.spend(1 + len(quotas) // 2)
             for quota in quotas:
                 found.setdefault(quota, []).append(workload)
     return {quota: tuple(workloads) for quota, workloads in found.items()}
@@ -63,7 +61,6 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
             if not found[i]:
                 continue
             workload, _ = wanted[i]
-            work.spend(work.LOOK * len(quota.hard))
             each = {name: amount for name in quota.hard if (amount := asked_of(world.member(workload), name))}
             room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
             found[i] = 0 if unset(pods[i], quota.hard) else min((*room, found[i]))

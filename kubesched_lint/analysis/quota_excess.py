@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.quota_demand import asked_of, drawing, used
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.model.policy import ResourceQuota
@@ -29,7 +28,6 @@ class Excess(Struct, frozen=True):
 
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
     """Return the first entry that the pods of one workload exceed."""
-    work.spend(work.LOOK)
     for entry, hard in quota.hard.items():
         each, taken = asked_of(it, entry), used(quota, entry, staying_beside_set(it.world))
         total = taken + each * pods_wanted(it)

@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.neighbours import answers_itself
 from kubesched_lint.world.running import running_match
@@ -123,7 +122,6 @@ class Circles:
         """The shortest circle, beginning with ``start``; for a member of a long circle found before, that circle."""
         if start in self._long:
             circle, at = self._long[start]
-            work.spend(len(circle) // 64)
             return circle[at:] + circle[:at]
         circle = self._shortest(start)
         if len(circle) > _LONG:
@@ -135,7 +133,6 @@ class Circles:
         before: dict[Workload, Workload] = {}
         ahead = [start]
         for here in ahead:
-            work.spend()
             for target in self._blocked[here].targets:
                 if target is start:
                     return self._way(start, here, before)

@@ -7,7 +7,6 @@ from math import inf
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.reachability import blocked_affinities, lacks_topology
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -66,7 +65,6 @@ def _conflict(holder: Workload, other: Workload, key: str, world: World) -> Conf
     why = "is created first"
     if preempts(world.member(victim), first):
         first, victim, why = victim, first, "preempts them"
-    work.spend(work.LOOK)
     domains = bounding_domains(world.member(victim), key)
     if domains is None or world.member(first).replicas < len(domains) or not world.member(victim).replicas:
         return None

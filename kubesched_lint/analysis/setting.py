@@ -151,7 +151,8 @@ def _sized(it: Member) -> Workload:
     tied = tuple(replace(t, storage_class=UNKNOWN_CLASS.name) for t in _tied_templates(it, known))
     if tied:
         known = replace(known, claim_templates=(*known.claim_templates, *tied))
-    return known if it.workload.kind in ("DaemonSet", "Pod") else replace(known, replicas=it.replicas)
+    is_sized = known.replicas == it.replicas or it.workload.kind in ("DaemonSet", "Pod")
+    return known if is_sized else replace(known, replicas=it.replicas)
 
 
 def _tied_templates(it: Member, known: Workload) -> Iterator[Claim]:

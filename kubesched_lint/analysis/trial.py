@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
 from kubesched_lint.analysis.placing import Placing
 from kubesched_lint.analysis.rollout import stays
@@ -161,7 +160,6 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 
 def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Tried:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
-    work.spend(work.CALL * len(asking))
     for one in asking:
         one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
     queue = coming.ordered(asking, world)

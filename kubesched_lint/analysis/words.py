@@ -6,11 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint import work
-from kubesched_lint.text import MOST_COMPARED, closest, near
+from kubesched_lint.text import closest, near
 
-_AT_ONCE = 4
-"""So many words are read in a step of ``work``."""
 _LIKENESS = 0.75
 
 
@@ -22,7 +19,6 @@ class Words:
 
     def closest(self, word: str) -> str:
         """Return the word most similar to one: the same letters or last part, or a small slip; empty without one."""
-        work.spend(1 + min(len(self._words), MOST_COMPARED) // _AT_ONCE)
         plain, tails = self._spellings
         if _plain(word) in plain:
             return plain[_plain(word)]
@@ -44,7 +40,6 @@ class Words:
     @cached_property
     def _spellings(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Words by their letters and digits, and by those of their last part; the first in the alphabet wins."""
-        work.spend(len(self._words) // _AT_ONCE)
         plain = {_plain(c): c for c in reversed(self._words)}
         return plain, {_plain(c.rpartition("/")[2]): c for c in reversed(self._words)}
 

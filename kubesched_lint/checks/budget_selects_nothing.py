@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from kubesched_lint import work
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import MOST_COMPARED, closest, near
+from kubesched_lint.text import closest, near
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import World
 
 _LIKENESS = 0.8
-_AT_ONCE = 4
-"""So many values are compared with one in a step of ``work``."""
 _ENDINGS = ("-pdb", "-poddisruptionbudget", "-disruption-budget", "-budget")
 
 
@@ -64,7 +61,6 @@ class _Guarded:
         found: set[int] = set()
         for requirement in budget.selector.requirements if budget.selector else ():
             values = self._labelled.get(requirement.key, {})
-            work.spend(min(len(values), MOST_COMPARED) // _AT_ONCE)
             for wanted in requirement.values if requirement.operator == "In" else ():
                 for value in near(wanted, values, _LIKENESS):
                     found.update(values[value])

@@ -150,6 +150,7 @@ class PodClasses:
     # --- selection --------------------------------------------------------------------------------------------------
 
     def members(self, classes: ClassSet) -> Iterator[PodClass]:
+        work.spend(classes.bit_count() // 2)
         return (self.all[i] for i in positions(classes))
 
     # --- pods per node ----------------------------------------------------------------------------------------------
@@ -157,7 +158,6 @@ class PodClasses:
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Return the nodes that hold at least one pod of these classes."""
         found = EMPTY
-        work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
             for plane in member.tally.planes:
                 found |= plane
@@ -165,7 +165,6 @@ class PodClasses:
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Return the number of pods of these classes per node."""
-        work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
@@ -177,7 +176,9 @@ class PodClasses:
         """
         self._post_pulls()
         for posted in posted_for(pod, self._pulls):
-            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.number), None)
+            first = bisect_left(posted, since, key=lambda pull: pull.number)
+            work.spend(work.LOOK * (len(posted) - first))
+            yield from islice(posted, first, None)
 
     @property
     def pulls(self) -> int:

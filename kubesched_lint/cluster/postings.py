@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Generic, TypeVar
 
+from kubesched_lint import work
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 
@@ -79,7 +79,9 @@ class HeldTerms(Generic[T]):
 
     def possible(self, pod: Pod) -> Iterator[Holders[T]]:
         """Yield the holders of every term that might select a pod; the caller checks selector and namespace."""
-        return chain.from_iterable(posted_for(pod, self._posted))
+        for posted in posted_for(pod, self._posted):
+            work.spend(2 * len(posted) + sum(len(holders.items) for holders in posted) // 4)
+            yield from posted
 
     @property
     def topology_keys(self) -> frozenset[str]:

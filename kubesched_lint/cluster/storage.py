@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import field
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Shelves
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
@@ -71,7 +70,6 @@ class Storage(PartlyCompared, frozen=True, dict=True):
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
         """Return the storage with these claims and volumes added, or replacing those of the same name."""
         new = {v.name: v for v in volumes}
-        work.spend((len(self.claims) + len(self.volumes)) // 16 + 2 * len(new))
         return replace(
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},
@@ -112,7 +110,6 @@ class Storage(PartlyCompared, frozen=True, dict=True):
     def _shelves(self) -> Shelves:
         if self.kept is not None:
             return self.kept
-        work.spend(len(self.volumes))
         return Shelves.of(self.volumes.values())
 
 

@@ -12,14 +12,13 @@ from math import inf
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.limits import MOST_TRIED
+from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.others import drawing
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -79,8 +78,6 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     total = room.total(most)
     for term in apart:
         key = term.topology_key
-        if not index.one_node_each(key):
-            work.spend(len(index.domains(key)) // 4)
         open_ = index.domains_of(key, room.open_)
         loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
@@ -215,7 +212,6 @@ def domain_room(
 ) -> dict[str, int]:
     """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    work.spend(2 * len(domains))
     return {value: room(nodes) for value, nodes in domains.items()}
 
 
@@ -246,7 +242,6 @@ def most_beside(
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    work.spend(len(hosts) // 2)
     guests = sum(len(group.bound) + group.elsewhere for group in drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key
@@ -331,7 +326,7 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
     """
     spreads = any(c.is_hard for c in setting.pods[number].spread)
     best = most_placed(setting, number, wanted)
-    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_TRIED):
+    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_LOST):
         return best
     best = Counted(-1, "")
     for position in _unlike(setting, number, wanted):

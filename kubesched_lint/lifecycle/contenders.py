@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.identity import ByIdentity
@@ -21,7 +20,8 @@ from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 
 @once_per_setting
 def _selected(setting: Setting) -> PodSelection:
-    return PodSelection([r.pod for _, r in contention_of(setting).contenders], setting.cluster)
+    pods = tuple(r.pod for _, r in contention_of(setting).contenders)
+    return setting.selection if pods == setting.pods else PodSelection(pods, setting.cluster)  # most have one contender
 
 
 @once_per_setting
@@ -66,7 +66,6 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
     known = _parted(setting)
     found = known.get(places)
     if found is None:
-        work.spend(2 * len(places))
         groups: dict[tuple[int, NodeSet], tuple[Contender, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
         for i, contender in map(contention_of(setting).contenders.__getitem__, places):
@@ -81,7 +80,6 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
 def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Contender, int]]:
     """Yield the contenders of ``_others`` in groups of equal ones, with the size of each group."""
     alike = _alike(setting, places)
-    work.spend(2 * len(alike.groups))
     own = alike.of.get(number, ())
     for kind, (contender, times) in alike.groups.items():
         left = times - own.count(kind)
@@ -104,7 +102,6 @@ def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> 
 
 def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Contender]:
     """Yield pods of other workloads, and running pods of another revision of this one."""
-    work.spend(2 * len(places))
     contention, pod = contention_of(setting).contenders, setting.pods[number]
     for place in places:
         i, contender = contention[place]
@@ -115,7 +112,6 @@ def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Co
 def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
     """Yield the other workloads that all terms select and whose controller recreates pods."""
     found, short = setting.selection.of_all(terms, setting.pods[number].namespace), quota_short(setting)
-    work.spend(len(found) // 4)
     for i in found:
         workload = setting.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended

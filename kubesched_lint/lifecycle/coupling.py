@@ -84,7 +84,7 @@ class PodSelection:
         if found is None:
             found = tuple(positions(self._selected(asked, namespace)))
             found = self._found[asked, namespace] = self._same.setdefault(found, found)
-            work.spend(2 * len(found))
+        work.spend(len(found) // 2)
         return found
 
     def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:

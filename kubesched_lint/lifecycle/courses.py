@@ -15,7 +15,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import (
-    FEW,
+    FEW_LOST,
     FEW_RUN,
     MOST_CROWDS,
     MOST_FOLLOWED,
@@ -278,7 +278,7 @@ class Courses:
         deployed, effort = kept.deployed[start], self.effort
         story = deployed.deployed[0]
         few = sum(most_pods(self.setting, i) for i in members) <= MOST_FOLLOWED
-        most = effort.nodes if few else min(effort.nodes, FEW)
+        most = effort.nodes if few else min(effort.nodes, FEW_LOST)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
             return deployed.at(nodes_of(self.setting.workloads[turn.number], story, most, fewest=turn.first))

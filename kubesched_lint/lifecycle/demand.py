@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.lifecycle.contention import Contender, contention_of
@@ -24,7 +23,6 @@ class Demand:
 
     def __init__(self, setting: Setting, among: NodeSet) -> None:
         contention = contention_of(setting)
-        work.spend(len(contention.kinds) // 2 + len(contention.alike))
         self._setting, self._among = setting, among
         self.kinds = [(kind, here) for kind, nodes in enumerate(contention.kinds) if (here := nodes & among)]
         """(place in the contention, nodes of the kind)"""
@@ -63,7 +61,6 @@ class _Free:
     """What is free of a resource on nodes, in an order in which a demand fills the most of them."""
 
     def __init__(self, setting: Setting, resource: str, kinds: Sequence[NodeSet]) -> None:
-        work.spend(len(kinds))
         free = setting.cluster.ledger.free(resource)
         found = sorted((free[lowest(here)], here.bit_count()) for here in kinds)
         self._amounts = [amount for amount, _ in found]

@@ -129,6 +129,7 @@ def explore(
         moved = False
         work.spend(work.PLACE)
         for step, after in all_moves(transitions, state, extra):
+            work.spend(work.CALL + len(state.bound) // 32)
             moved = True
             most_moves -= 1
             if most_moves < 0:  # a single state may have too many moves
@@ -156,11 +157,14 @@ def run_once(
 
     The course has no steps if it took more work than ``most_work``.
     """
+    work.spend(4 * len(transitions.desired_states))
     state = transitions.settle(start)
     steps = [(Step("start"), state)]
     done = 0
     while True:
-        done += _work(state)
+        cost = _work(state)
+        work.spend(2 * work.PLACE + cost // 8)
+        done += cost
         if done > most_work:
             return [], done
         move = _drawn(transitions, state, random, draw) if draw else _listed(transitions, state, random, extra)
@@ -229,7 +233,6 @@ def explore_by_runs(
         left -= done
         if not steps:
             break
-        work.spend(len(steps))
         before = steps[-1][1]
         final = settled(before)
         if draw is not None:  # these courses are long, and comparing all their states is slow

@@ -13,7 +13,7 @@ from math import ceil, gcd, inf
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.limits import MOST_TRIED, STEPS_OF_FILLING
+from kubesched_lint.lifecycle.limits import MOST_PROGRAMMED, STEPS_OF_FILLING
 
 _UNITS = 128
 """Number of units into which the amount to fill is divided; amounts are rounded up to units."""
@@ -57,7 +57,7 @@ class Filling:
         self._most = sum(group.number for group in groups)
         """The least bound that is known."""
         self._programme: _Programme | None = None
-        if len(groups) + len(fillers) <= MOST_TRIED:
+        if len(groups) + len(fillers) <= MOST_PROGRAMMED:
             knapsacks = [_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)]
             self._programme = _Programme(knapsacks, groups, fillers, spared)
 
@@ -68,7 +68,7 @@ class Filling:
             return self._most
         try:
             with work.within(min(STEPS_OF_FILLING, work.share(0, 100))):
-                for _ in range(MOST_TRIED):
+                for _ in range(MOST_PROGRAMMED):
                     bound, better = programme.priced()
                     self._most = min(self._most, int(bound + _CLOSE))
                     if better is None:

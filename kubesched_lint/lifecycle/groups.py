@@ -9,7 +9,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.coupling import PodSelection, joined, selecting, sharing
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import MOST_COMBINED
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
@@ -171,7 +171,7 @@ def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
 def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
     """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
     unknown = [i for i in members if setting.is_template_unknown(i)]
-    if len(unknown) > FEW:
+    if len(unknown) > MOST_COMBINED:
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
@@ -179,7 +179,7 @@ def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozens
 
 def tries_all_templates(setting: Setting, event: str, number: int) -> bool:
     """Whether ``template_variants`` has every combination of the group of a workload in an event."""
-    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= FEW
+    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= MOST_COMBINED
 
 
 def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:

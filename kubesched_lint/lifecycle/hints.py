@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, PodAffinityTerm
@@ -179,7 +178,6 @@ class Hopeless:
         if not self._helped:
             return []
         kinds = set[int]().union(*(self._helped.get(label, ()) for label in (None, *pod.labels.items())))
-        work.spend(len(kinds))
         woken = []
         for kind in kinds:
             near = self._near(self._pods[kind], pod, position)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import MOST_COMBINED
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -127,7 +127,7 @@ class Hypothesis(Struct, frozen=True):
     @property
     def has_few_orders(self) -> bool:
         """Whether a search can upgrade the nodes in every order."""
-        return len(self.upgraded) <= FEW
+        return len(self.upgraded) <= MOST_COMBINED
 
     @property
     def parts(self) -> frozenset[str]:

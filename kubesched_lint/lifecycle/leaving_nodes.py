@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
-from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, lets_unready_go
 from kubesched_lint.lifecycle.budget_counts import BudgetCounts
 from kubesched_lint.lifecycle.hints import (
@@ -181,11 +180,9 @@ class Evictions:
             random.shuffle(there)
             for slot in dict.fromkeys(there):
                 if slot not in refused and self.is_allowed(slot, state):
-                    work.spend(number // 4)
                     step, after = random.choice(list(self._evicted(slot, position, state)))
                     return step, self._transitions.settle(after, slot)
                 refused.add(slot)
-        work.spend(len(positions) // 4)
         return None
 
     def _leaving_pods(self, state: State, position: int) -> list[int]:

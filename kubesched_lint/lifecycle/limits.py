@@ -15,7 +15,8 @@ FEW_RUN = 20_000
 """Nodes times pods, or kinds of nodes times contenders: above this, courses skip workloads that share only room, and a
 bound ignores who may use which node."""
 MOST_IN_TURN = 100_000
-"""The same limit for a course that tries some pods first and others last."""
+"""The same limit for a course that tries some pods first and others last; above it, a bad end of such an order is not
+found."""
 MOST_IN_COURSE = 50_000
 """Pods of a course: no course has more, and a set with more gets fewer courses."""
 MOST_FOLLOWED = 200
@@ -23,10 +24,18 @@ MOST_FOLLOWED = 200
 MOST_MOVED = 40
 """Nodes whose upgrade, or pods of others whose moves a trace follows."""
 MOST_TRIED = 64
-"""Orders, sizes, sets of nodes and rows that a bound tries; with more, the bound is skipped."""
-FEW = 3
-"""Unknown templates of which each combination is tried, nodes whose upgrade is tried in each order, nodes whose loss is
-tried in a large set, conditions that a drain gives up together, and workloads alike that are asked one by one."""
+"""Orders in which pods are preempted on a node, sets of nodes that volumes reach; with more, a cell says unknown."""
+MOST_PROGRAMMED = 64
+"""Rows of the programme for full nodes, and rounds that sharpen it; with more, only sums prove that pods wait."""
+MOST_LOST = 64
+"""Nodes of a cluster in which the loss of each is counted; of a larger one, a cell of a loss may show a wider range."""
+MOST_COMBINED = 3
+"""Unknown templates, nodes to upgrade and conditions that a drain gives up: each order or combination of so many is
+tried. With more, a cell says that no bad end was found, and a drain names obstacles that may not be the smallest."""
+FEW_LOST = 3
+"""Nodes whose loss is tried in a set of more than ``MOST_FOLLOWED`` pods; a bad end after another loss is not found."""
+FEW_ALIKE = 3
+"""Workloads alike that are counted one by one; more share a bound, so a cell may show a wider range."""
 MOST_CROWDS = 8
 """Deployments that are kept for several workloads; with more they are simulated again, which takes steps."""
 MOST_DRAWN = 2_000

@@ -12,7 +12,6 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -307,11 +306,9 @@ class Oracle:
 
     def show(self, state: State) -> None:
         """Move the cluster to a state by applying the difference from the state shown before."""
-        work.spend(len(state.bound) // 32)
         if state.bound is not self._shown:
             changed = list(differing(self._shown, state.bound))
             # may raise, so it comes before any change
-            work.spend(work.LOOK * sum(len(state.bound[p]) for p in changed))
             for position in changed:
                 self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
             self._show_away(_NO_CLAIMS)
@@ -402,7 +399,6 @@ class Oracle:
         if not pod.volumes:
             return state.volumes
         self.show(state)
-        work.spend(len(self.cluster.storage.claims) // 8)
         mark = self.cluster.mark()
         before = self.cluster.storage
         try:

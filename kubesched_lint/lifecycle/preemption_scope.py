@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.guests import guests_of
@@ -135,7 +134,6 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
     alike: dict[tuple[NodeSet, float, int], list[int]] = {}
     for i in members:
         alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
-    work.spend(len(members) + len(alike) ** 2 // 4)
     found = []
     for (reach, eagerness, _), strong in alike.items():
         weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]

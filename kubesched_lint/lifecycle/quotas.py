@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as replace_record
 
-from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
 from kubesched_lint.controllers.statefulset import makes_claim
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
@@ -150,7 +149,6 @@ def _demand(setting: Setting, shared: Shared, *, first: bool) -> int:
     known, key = _demands(setting), (shared, first)
     if key not in known:
         users = _users(setting)[shared.quota]
-        work.spend(len(users))
         known[key] = sum(_drawn(setting, i, shared.resource, first=first) for i in users)
     return known[key]
 
@@ -191,7 +189,6 @@ def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
     bounds = _bounds(setting)
     found = Grants({}, {})
     for number in order:
-        work.spend(len(bounds[number]))
         most = setting.wanted(number)
         for shared, (each, left) in bounds[number].items():
             most = min(most, (left - found.taken.get(shared, 0)) // each)

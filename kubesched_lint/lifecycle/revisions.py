@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.events import admitted
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies
@@ -18,13 +18,13 @@ def is_mixed(setting: Setting, number: int) -> bool:
 
 def _others(setting: Setting, number: int) -> tuple[Pod, ...]:
     """Return pods of a workload that are not of the manifest's revision: a later one, and each that runs."""
-    later = _later(setting)[number]
+    later = _later(setting, number)
     return (later, *setting.kinds[number][1:]) if is_mixed(setting, number) else (later,)
 
 
-@once_per_setting
-def _later(setting: Setting) -> tuple[Pod, ...]:
-    return tuple(admitted(setting.admission, w, 1) for w in setting.workloads)
+@once_per_workload
+def _later(setting: Setting, number: int) -> Pod:
+    return admitted(setting.admission, setting.workloads[number], 1)
 
 
 def reaches_old(setting: Setting, selector: Selector | None, number: int) -> bool:

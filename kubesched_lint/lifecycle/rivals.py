@@ -10,10 +10,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
 
@@ -33,7 +32,6 @@ class Rivals(NamedTuple):
 def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
     contention = contention_of(setting)
-    work.spend(work.CALL)
     pod, workload = setting.pods[number], setting.workloads[number]
     besides: list[Contender] = []
     if workload.kind != "DaemonSet":
@@ -43,7 +41,6 @@ def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
 
     def groups() -> Iterator[tuple[Contender, int]]:
-        _spend(setting)
         among_own = contention.alike_of.get(number, {})
         for place, alike in enumerate(contention.alike):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
@@ -70,7 +67,6 @@ class Alike:
         own = Contender(setting.pods[number], self.most, setting.usable[number], self.most)
 
         def groups() -> Sequence[tuple[Contender, int]]:
-            _spend(setting)
             return [*((alike[0][1], len(alike)) for alike in contention_of(setting).alike), (own, 1)]
 
         return Rivals(groups, (), [own], self.most)
@@ -78,8 +74,7 @@ class Alike:
     @cached_property
     def least_rivals(self) -> Rivals:
         """Rivals that a pod of each of them has."""
-        setting, contention = self._setting, contention_of(self._setting)
-        work.spend(work.CALL + len(self._numbers))
+        contention = contention_of(self._setting)
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of.get(number, {}).items():
@@ -87,7 +82,6 @@ class Alike:
         without = [contention.alike[place][0][1] for place, times in own.items() for _ in range(times)]
 
         def groups() -> Sequence[tuple[Contender, int]]:
-            _spend(setting)
             each = ((alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.alike))
             return [(r, times) for r, times in each if times]
 
@@ -108,12 +102,7 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
     return {
         number: found
         for numbers in groups.values()
-        if len(numbers) > FEW
+        if len(numbers) > FEW_ALIKE
         for found in [Alike(setting, numbers)]
         for number in numbers
     }
-
-
-def _spend(setting: Setting) -> None:
-    contention = contention_of(setting)
-    work.spend(2 * len(contention.alike) + len(contention.kinds))

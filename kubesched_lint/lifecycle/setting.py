@@ -145,11 +145,12 @@ class Setting(Struct, frozen=True, dict=True):
         It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
         found = replace(self, rivals=frozenset(rivals))
-        return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas)
+        return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
     def _sharing(self, found: Setting, **own: object) -> Setting:
         """Return ``found``, a setting on the same nodes, with what these two share."""
-        found.__dict__.update(index=self.index, cluster=self.cluster, rooms=self.rooms, **own)
+        shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
+        found.__dict__.update(shared | own)
         return found
 
     def _among(self, kept: Sequence[int]) -> Setting:

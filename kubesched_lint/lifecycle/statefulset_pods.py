@@ -185,7 +185,6 @@ def _doomed_choices(
     """
     every = [o for p in old for o in p.ordinals]
     for choice in product(*(_idle_choices(p, partition, among, is_alike=limits.broken_first) for p in old)):
-        work.spend(work.CALL)
         idle = {o for ordinals in choice for o in ordinals}
         gone = frozenset(updated(limits, every, idle.union(waiting), partition))
         yield [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := gone.intersection(p.ordinals))]

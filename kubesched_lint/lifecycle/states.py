@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.running import ordinal_of
 from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.model.labels import Selector
@@ -246,7 +245,6 @@ class PodCounts(NamedTuple):
 
 
 def tally(state: State) -> PodCounts:
-    work.spend((len(state.bound) + len(state.waiting)) // 4)
     bound: dict[int, int] = {}
     waiting: dict[int, int] = {}
     for held in state.bound:
@@ -269,7 +267,6 @@ def empty(nodes: int, *, names_devices: bool = False) -> State:
 
 
 def with_bound(state: State, position: int, slot: int, change: int) -> State:
-    work.spend(1 + len(state.bound) // 64)
     bound = list(state.bound)
     bound[position] = _added(bound[position], slot, change)
     return State(tuple(bound), *state[1:])  # faster than ``_replace``, which each move of a course calls
@@ -351,7 +348,6 @@ def _added(held: Held, slot: int, change: int) -> Held:
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
     """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``standing``)."""
-    work.spend(1 + len(queue) // 64)
     at = bisect_left(queue, (slot, status))
     here = at < len(queue) and queue[at][:2] == (slot, status)
     number = change + (queue[at][2] if here else 0)
@@ -360,13 +356,11 @@ def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
 
 def settled(state: State) -> State:
     """Return the state after all fresh pods were tried; pods that missed an event keep their status."""
-    work.spend(len(state.pinned) // 8)
     pinned = tuple(queue and _settled(queue) for queue in state.pinned) if any(state.pinned) else state.pinned
     return state._replace(waiting=_settled(state.waiting), pinned=pinned, orphans=_settled(state.orphans))
 
 
 def _settled(queue: Queue) -> Queue:
-    work.spend(len(queue))
     if not any(status == FRESH for _, status, _ in queue):
         return queue
     counts: dict[tuple[int, int], int] = {}

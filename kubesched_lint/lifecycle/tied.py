@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claim_name
@@ -169,7 +168,6 @@ def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) ->
     known, asked = _kept_reaches(setting), (provisioners, usable)
     if asked not in known:
         storage, index = setting.cluster.storage, setting.index
-        work.spend(usable.bit_count() // 4)
         found: dict[str, NodeSet] = {}
         for node in index.nodes_of(usable):
             keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})

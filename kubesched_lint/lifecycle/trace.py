@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import TracePart, all_moves
 from kubesched_lint.lifecycle.states import State, Step
-
-_AT_ONCE = 8
-"""Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
 
 
 def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
@@ -106,7 +102,6 @@ def _path(phase: Phase, final: State) -> list[State]:
     path = [state]
     while (parent := phase.found.parents[path[-1]]) is not None:
         path.append(parent[0])
-        work.spend(work.CALL + len(path[-1].waiting) // _AT_ONCE)
     return path[::-1]
 
 

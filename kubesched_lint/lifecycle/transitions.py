@@ -10,7 +10,6 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.replicaset import Draws, draws, one_draw
 from kubesched_lint.lifecycle import resizing
@@ -70,7 +69,6 @@ class Transitions:
         self._budgets = BudgetCounts(self, oracle.objects.budgets)
         self._version = oracle.cluster.kubernetes_version
         self.desired_states = tuple(desired_states)
-        work.spend(4 * len(self.desired_states))  # each is checked for pods to create
         self._desired = {w.workload: w for w in self.desired_states}
         self.may_miss = oracle.may_miss()
         self._daemons = {w.workload: oracle.daemons(w) for w in self.desired_states if self._kind(w) == "DaemonSet"}
@@ -110,7 +108,6 @@ class Transitions:
             return move
         desired_states = list(self.desired_states)
         random.shuffle(desired_states)
-        work.spend(len(desired_states) // 2)
         idle = self._idle(state)
         for desired in desired_states:
             way = None if idle.get(desired.workload) is desired else self._any_way(desired, state, random)
@@ -305,7 +302,6 @@ class Transitions:
 
     def _created(self, desired: DesiredState, state: State, counts: PodCounts) -> State:
         """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
-        work.spend(work.CALL)
         kind = self._kind(desired)
         if kind == "DaemonSet":
             return self._daemons[desired.workload].created(state)
@@ -351,7 +347,6 @@ class Transitions:
         nothing = self.oracle.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
-        work.spend(work.CALL)
         acts = False
         for way in self._asked(desired, state, counts, among):
             acts = True
@@ -369,7 +364,6 @@ class Transitions:
                 yield partial(_found, found)
         elif changes := self._resizing(desired, counts):
             for way in resizing.ways(self.pod_types, desired, changes, state, counts, among):
-                work.spend(1 + len(state.bound) // 64)
                 yield partial(resizing.taken, self.pod_types, desired, changes, state, way)
 
     def _resizing(self, desired: DesiredState, counts: PodCounts) -> Sequence[resizing.Change]:

@@ -88,7 +88,7 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
 
     def _chosen(self, source: Source, last: bool) -> Inventory:
         """The set with one definition of each object; equal choices share one Inventory and its cached results."""
-        work.spend(3 * sum(map(len, self.groups.values())))
+        work.spend(6 * sum(map(len, self.groups.values())))
         kept = [_nearest(items, source, last) for items in self.groups.values()]
         left = {Itself(item) for items in self.groups.values() for item in items} - set(map(Itself, kept))
         mismatched = set(self._mismatched_scalers(left, last))
@@ -167,7 +167,6 @@ def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
     """The definition that is ``source``, else one in its file, else one with the longest common path of folders."""
     if source is None:
         return items[-1 if last else 0]
-    work.spend(3 * len(items))
     near = [_nearness(item.source, source) for item in items]
     best = max(near)
     found = [item for item, closeness in zip(items, near, strict=True) if closeness == best]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.files import content
@@ -305,17 +304,12 @@ class _Reader:
         return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places)
 
 
-_WORTH_A_PARSER = 500
-_read_instead = count()
-"""How many plain documents ``is_sound`` has read to spare the import of a parser."""
-
-
 def is_sound(text: str) -> bool:
     """Return whether a document is valid YAML.
 
     It parses without building values, at half the cost of reading.
     """
-    if "yaml" not in sys.modules and next(_read_instead) < _WORTH_A_PARSER:
+    if "yaml" not in sys.modules:  # most runs need no parser
         try:
             read_plain(text)
         except NotPlainError:

@@ -1,8 +1,9 @@
-"""A folder of cards: the valid ones, and the faults of the others."""
+"""Folders of cards: the valid ones, and the faults of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path as File
 
 from kubesched_lint.files import place_of
@@ -49,6 +50,29 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError
     return tuple(found), tuple(wrong)
 
 
+def joined(folders: Sequence[str]) -> Rulebook:
+    """The shipped rules, those of installed packages and those of ``folders``."""
+    rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
+    homes: dict[str, File] = {}
+    wrong: list[CardError] = []
+    given = dict.fromkeys(File(folder) for folder in folders)
+    for folder in (*(File(package.cards) for package in rulebook_packages()), *given):
+        is_there = os.path.isdir(folder)  # unlike Path.is_dir, it also accepts a name that is too long
+        if folder in given and not (is_there and card_files(folder)):
+            what = "holds no card" if is_there else "there is no such folder"
+            wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
+            continue
+        found, faults = usable(folder)
+        wrong.extend(faults)
+        for card, rule in found:
+            if rule.slug in homes and homes[rule.slug].resolve() != folder.resolve():
+                wrong.append(CardError(card.path, 1, f"there is a rule `{rule.slug}` in {homes[rule.slug]} as well"))
+            else:
+                rules[rule.slug] = rule
+                homes[rule.slug] = folder
+    return Rulebook(rules, homes, tuple(wrong), tuple(folders))
+
+
 class _Home:
     """The home of cards, which decides what they may use: ours, an installed package, or a folder without code."""
 
@@ -58,7 +82,7 @@ class _Home:
         self._is_ours = resolved == shipped.resolve()
         self._package: Package | None = None
         if not self._is_ours:
-            self._package = next((p for p in rulebook_packages() if p.cards.resolve() == resolved), None)
+            self._package = next((p for p in rulebook_packages() if File(p.cards).resolve() == resolved), None)
         self._shipped = frozenset(file.stem for file in card_files(shipped))
         self._known = {file.stem for file in card_files(folder)} | self._shipped
 

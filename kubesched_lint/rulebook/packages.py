@@ -7,10 +7,10 @@ rules runs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path as File
 from typing import Any
 
 from msgspec import Struct
@@ -24,14 +24,14 @@ class Package(Struct, frozen=True):
     """``name`` of the importable package, and its ``folder``."""
 
     name: str
-    folder: File
+    folder: str
 
     @property
-    def cards(self) -> File:
-        return self.folder / "rules"
+    def cards(self) -> str:
+        return os.path.join(self.folder, "rules")
 
     def has_check(self, slug: str) -> bool:
-        return (self.folder / "checks" / f"{module_name(slug)}.py").is_file()
+        return os.path.isfile(os.path.join(self.folder, "checks", f"{module_name(slug)}.py"))
 
     def check(self, slug: str) -> Callable[[], Check]:
         """Return a function that imports and returns the check of a rule."""
@@ -40,7 +40,7 @@ class Package(Struct, frozen=True):
     def fix(self, slug: str) -> Callable[[], Mend]:
         """Return a function that imports the fix: ``fix`` beside the check, or ``fixes/<slug>.py`` as in 0.1."""
         module = module_name(slug)
-        if (self.folder / "fixes" / f"{module}.py").is_file():
+        if os.path.isfile(os.path.join(self.folder, "fixes", f"{module}.py")):
             return Imported(f"{self.name}.fixes.{module}", "fixes")
         return Imported(f"{self.name}.checks.{module}", "fix")
 
@@ -67,4 +67,4 @@ def _package(name: str) -> Package | None:
     except (ImportError, ValueError):
         return None
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return Package(name, File(folders[0])) if folders else None
+    return Package(name, folders[0]) if folders else None

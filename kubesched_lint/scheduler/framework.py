@@ -252,7 +252,8 @@ def _filter(
 
     ``filters`` are those of the pod's profile if None.
     """
-    work.spend(work.PLACE + len(state.index) // 64)
+    of_terms = work.CALL * (len(pod.required_affinity) + len(pod.required_anti_affinity))
+    work.spend(work.PLACE + of_terms + len(state.index) * (1 + 4 * len(pod.spread)) // 64)
     rejections: list[Rejection] = []
     for plugin in _filters_of(pod, state) if filters is None else filters:
         if not among:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv6Address
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
@@ -259,6 +258,8 @@ def family(text: str) -> str:
     if ":" not in text:
         parts = text.split(".")
         return "IPv4" if len(parts) == 4 and all(_is_number(part, 255) for part in parts) else ""
+    from ipaddress import AddressValueError, IPv6Address  # few manifests have one
+
     try:
         address = IPv6Address(text)
     except AddressValueError:

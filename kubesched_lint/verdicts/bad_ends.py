@@ -69,16 +69,16 @@ class _Ends:
         work.spend(work.SETUP * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
         self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(world))}
-        self._known: dict[tuple[str, int], BadEnd | None] = {}
+        self._known: dict[str, dict[int, BadEnd | None]] = {}
 
     def of(self, it: Member, event: str) -> BadEnd | None:
         number = self._numbers.get(it.workload)
         if number is None:
             return None
-        key = event, number
-        if key not in self._known:
-            self._known[key] = self._found(event, number)
-        return self._known[key]
+        known = self._known.setdefault(event, {})
+        if number not in known:
+            known[number] = self._found(event, number)
+        return known[number]
 
     def is_stuck_at(self, it: Member, sizes: Iterable[int]) -> bool:
         """Whether counting proves that no rollout of a workload ends at any of these numbers of pods."""

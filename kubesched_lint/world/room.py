@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
@@ -75,7 +74,6 @@ def _domains(world: World, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, 
     found = known.get((nodes, topology_key))
     if found is None:
         every = world.index.domains(topology_key)
-        work.spend(len(every) // 8)
         domains = tuple(v for v, there in every.items() if there & nodes)
         found = known[nodes, topology_key] = nodes & ~world.index.with_key(topology_key), domains
     return found

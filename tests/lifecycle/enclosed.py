@@ -15,7 +15,7 @@ from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.judging import is_stuck
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 
@@ -33,8 +33,8 @@ def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bo
     if story.sound and not preempting:
         _met_at_least(setting, story)
     ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
-    for few in (FEW, 0):  # 0: as if each workload had others alike, with which it shares its bounds
-        with patch.object(rivals, "FEW", few):
+    for few in (FEW_ALIKE, 0):  # 0: as if each workload had others alike, with which it shares its bounds
+        with patch.object(rivals, "FEW_ALIKE", few):
             _compare(replace(setting), event, ends or ())
     return bool(ends)
 

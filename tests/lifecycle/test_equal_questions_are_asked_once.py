@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle import courses, full_nodes
+from kubesched_lint.lifecycle.contenders import _selected as selected
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
@@ -197,3 +198,13 @@ def test_a_running_pod_that_repels_others_keeps_those_it_may_reach_from_sharing(
     plain, guard = setting_of(*several), setting_of(workload("Deployment", "guard", 1, spec)).pods[0]
     pods = (BoundPod("guard", "n0", replace(guard, namespace="kube-system")),)
     assert shape(replace(plain, objects=Inventory(pods=pods)), 0) is None
+
+
+def test_pods_of_a_set_are_stored_once_whoever_is_beside_them() -> None:
+    """What is kept for each workload is shared: ten thousand of them have it in memory together."""
+    whole = setting_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b", "c")))
+    part, few = whole.beside((1,)), whole.among((0, 2))
+    assert part.admission is whole.admission is few.admission
+    assert part.selection is whole.selection
+    assert selected(whole) is whole.selection, "each workload has one contender"
+    assert len(whole.admission._stored) == 3, "no later revision is stored that nobody asks for"

@@ -50,10 +50,10 @@ def drawn(draw: Random) -> Setting:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_shared_bounds_prove_as_much_as_those_of_each_workload(seed, monkeypatch):
-    monkeypatch.setattr(rivals, "FEW", 0)
+    monkeypatch.setattr(rivals, "FEW_ALIKE", 0)
     setting = drawn(Random(seed))
     shared = {(e, i): count(setting, e, i).is_fine for e in KINDS for i in range(len(setting.workloads))}
-    monkeypatch.setattr(rivals, "FEW", 1_000)
+    monkeypatch.setattr(rivals, "FEW_ALIKE", 1_000)
     alone = drawn(Random(seed))
     assert shared == {(e, i): count(alone, e, i).is_fine for e in KINDS for i in range(len(alone.workloads))}
 

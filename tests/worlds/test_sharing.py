@@ -23,9 +23,9 @@ def test_each_verdict_is_that_of_a_workload_by_itself(seed, is_large, monkeypatc
         monkeypatch.setattr(courses, "FEW_RUN", 0)
         monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
         monkeypatch.setattr(matrix, "MOST_PODS", 0)
-    monkeypatch.setattr(rivals, "FEW", 0)  # as if each workload had others alike
+    monkeypatch.setattr(rivals, "FEW_ALIKE", 0)  # as if each workload had others alike
     shared = Reading(seeded(seed)).simulated(EVENTS, SHORT)
-    monkeypatch.setattr(rivals, "FEW", 1_000)
+    monkeypatch.setattr(rivals, "FEW_ALIKE", 1_000)
     for module in (courses, run):
         monkeypatch.setattr(module, "shape", lambda *_: None)
     alone = Reading(seeded(seed)).simulated(EVENTS, SHORT)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.commands.drain.nodes import replacement
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
@@ -102,7 +101,6 @@ class Replay:
         return next(filter(None, each), [])
 
     def _play(self, waves: Waves, *, up_to_bad: bool = False) -> Played:
-        work.spend(work.PLACE)
         at(f"wave {len(waves)}")
         before, wave = self.play(waves[:-1]).story if len(waves) > 1 else self.start, waves[-1]
         story = before.fork()

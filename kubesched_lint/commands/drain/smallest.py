@@ -16,7 +16,7 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.limits import FEW
+from kubesched_lint.lifecycle.limits import MOST_COMBINED
 
 
 class Smallest:
@@ -38,7 +38,7 @@ class Smallest:
 
     def _sets(self) -> Iterator[tuple[Condition, ...]]:
         every = tuple(conditions(self._now))
-        for size in range(FEW + 1):
+        for size in range(MOST_COMBINED + 1):
             yield from (chosen for chosen in combinations(every, size) if self._may_end_well(chosen))
 
     def _may_end_well(self, given_up: Collection[Condition]) -> bool:

@@ -76,7 +76,6 @@ class Looks:
             if quiet:
                 yield quiet, (number, ())
         found: dict[Look, list[int]] = {}
-        work.spend(work.LOOK * (busy & among).bit_count())
         for position in positions(busy & among):
             found.setdefault(self.look(position, taken), []).append(position)
         for look, group in found.items():

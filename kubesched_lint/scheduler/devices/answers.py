@@ -46,9 +46,10 @@ class Answers:
     """What each node gives to some claims in one state of the devices."""
 
     def __init__(self, claims: Sequence[DeviceClaim], devices: Devices, index: NodeIndex) -> None:
-        work.owe(work.PLACE + work.CALL)  # a pod may be bound meanwhile
         self.claims, self._classes = claims, devices.classes.get
         self._offers, self._selectors, self._taken = offers_of(devices, index), selectors_of(devices), taken_of(devices)
+        # A pod may be bound meanwhile.
+        work.owe(work.SETUP + len(devices.claims) // 8 + work.LOOK * len(self._taken.pools))
         known, shape = _known(devices, index), shape_of(claims, self._classes)
         if shape not in known:
             known[shape] = Looks(claims, self._classes, self._offers, self._selectors), {}

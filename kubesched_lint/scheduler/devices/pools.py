@@ -10,7 +10,6 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceID, NodeAccess, ResourceSlice
@@ -85,7 +84,6 @@ class Offers:
     def usable(self, pool: Pool, position: int) -> Iterator[tuple[DeviceID, Device]]:
         """Yield the devices of a pool that a node can use; none if the pool is incomplete or invalid."""
         for device_id, device, each in devices_of(pool.slices):
-            work.owe(1)  # a pod may be bound meanwhile
             if not each.is_per_device or self.can_use(device.access, position):
                 yield device_id, device
 

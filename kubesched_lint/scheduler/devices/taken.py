@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.model.devices import Allocation, Amounts, DeviceID
 from kubesched_lint.scheduler.devices.capacity import plus
 from kubesched_lint.scheduler.devices.pools import Pool, PoolID, devices_of
@@ -27,7 +26,6 @@ class Taken:
         self.pools: dict[PoolID, dict[Pool, Hashable]] = {} if since is None else dict(since.pools)
         """The pools of which something is taken, and what ``in_pool`` returned for them."""
         more = allocations[0 if since is None else len(since._allocations) :]
-        work.owe(len(more))  # a pod may be bound meanwhile
         for allocation in more:
             self._add(allocation)
 
@@ -58,7 +56,6 @@ class Taken:
         found = known.get(pool)
         if found is None:
             ids = [device for device, _, _ in devices_of((*pool.slices, *pool.elsewhere))]
-            work.owe(len(ids) // 2)
             held = ((i, device) for i, device in enumerate(ids) if self.holds(device))
             found = known[pool] = tuple((i, *self._state(device)) for i, device in held)
         return found

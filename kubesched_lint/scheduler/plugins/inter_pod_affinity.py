@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
@@ -22,7 +21,6 @@ UNWELCOME = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-    work.spend(20 * (len(pod.required_affinity) + len(pod.required_anti_affinity)))
     if pod.required_affinity:
         unattracted = among & ~attracting_nodes(pod, state)
         yield Rejection(NAME, UNATTRACTED, unattracted, resolvable=False)
@@ -61,7 +59,6 @@ def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
     found = EMPTY
     for holders in state.classes.repelling.possible(pod):
-        work.spend(2 + len(holders.items) // 4)
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY
             for pod_class in holders.items:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
@@ -27,7 +26,6 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         return
     counted = labelled_nodes(hard, state.index)
     for constraint in hard:
-        work.spend(work.LOOK + len(state.index) // 16)
         without = among & ~state.index.with_key(constraint.topology_key)
         if without:
             yield Rejection(NAME, UNLABELLED, without, resolvable=False)

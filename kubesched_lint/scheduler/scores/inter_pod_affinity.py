@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.classes import PodClass, Pull, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
@@ -75,7 +74,6 @@ class InterPodAffinity:
         planes, then = self._counted.get(at, ([], {}))
         if planes == pull.pods.tally.planes:
             return
-        work.spend(work.LOOK)
         now = self._counts(pull)
         for value in {**then, **now}:
             change = now.get(value, 0) - then.get(value, 0)
@@ -129,14 +127,11 @@ def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Itera
     """Yield the attractions and repulsions between the pod and classes, and terms, of these numbers and higher."""
     fresh = state.classes.index.all >> since << since
     for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
-        work.spend(work.LOOK)
         chosen = selected_classes(weighted.term, pod.namespace, state) & fresh
-        work.spend(chosen.bit_count())
         for pod_class in state.classes.members(chosen):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
     for pull in state.classes.possible_pulls(pod, terms_since):
-        work.spend(work.LOOK)
         if selects_pod(pull.term, pull.namespace, pod, state):
             weight = pull.weight * required if pull.is_required else pull.weight
             yield _Pull(pull, pull.term.topology_key, weight)

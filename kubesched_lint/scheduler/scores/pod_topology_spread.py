@@ -9,7 +9,6 @@ from __future__ import annotations
 from math import floor, log
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.admission.schedulers import default_selector
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
@@ -74,7 +73,6 @@ class PodTopologySpread:
         """Return the number of domains among ``scored``, and for each node with the key the pods in its domain."""
         index, key = self._state.index, constraint.key
         tally = spread_tally(constraint.selector, self._namespace, self._state)
-        work.spend(len(tally.planes))  # few, where nodes hold few pods
         if key == HOSTNAME:  # each node for itself, whether the policies include it or not
             return scored.bit_count(), of_tally(tally, scored & ~keyless)
         if index.one_node_each(key) and not self._is_default:

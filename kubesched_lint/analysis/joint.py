@@ -32,6 +32,7 @@ from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import SHOWN
 from kubesched_lint.world.device_premises import set_premises
+from kubesched_lint.world.returning import returning_beside_set
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -58,6 +59,8 @@ def proof_of(found: Impossible, world: World, *assumes: str) -> Evidence:
     pods = " + ".join(f"{d.count} of {d.workload.ref.kind} {d.workload.ref.name}" for d in found.demands)
     premises = set_premises([d.workload.pod for d in found.demands], world)
     stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
+    if returning_beside_set(world):
+        stay = ("the running pods of others stay, or run again on another node if they are preempted",)
     return proof(
         f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {pods}",
         demand=found.wanted,
@@ -213,8 +216,9 @@ def overfull(problem: Problem) -> Impossible | None:
         inside = [asked for part, asked in _starting_in(nodes, parts) if not part & ~nodes]
         wanted = list(map(sum, zip(*inside, strict=True)))
         classes = list(_starting_in(nodes, places))  # each is in the set, or has no node of it
+        taken = problem.returning(nodes)
         for r in compress(range(len(wanted)), wanted):  # most workloads ask for few of the resources
-            room = sum(max(c.room[r], 0) * c.size for c in classes)
+            room = sum(max(c.room[r], 0) * c.size for c in classes) - taken[r]
             if wanted[r] > room:
                 return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
     return _overfull_port(problem)
@@ -227,7 +231,8 @@ def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -
     """
     every = reduce(or_, problem.totals, EMPTY)
     asked = [sum(amounts) for amounts in zip(*problem.totals.values(), strict=True)]
-    whole = [sum(max(c.room[r], 0) * c.size for c in problem.classes) for r in range(len(asked))]
+    taken = problem.returning(problem.world.index.all)
+    whole = [sum(max(c.room[r], 0) * c.size for c in problem.classes) - taken[r] for r in range(len(asked))]
 
     def has_room(nodes: NodeSet) -> bool:
         lacking = every & ~nodes

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, popcount, positio
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.returning import returning_beside_set
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -97,6 +98,16 @@ class Problem:
     def _countable(self) -> Sequence[str]:
         """Return those of ``resources`` that nodes state."""
         return self.resources[: len(self.resources) - len(self._groups)]
+
+    def returning(self, nodes: NodeSet) -> Sequence[int]:
+        """Return what preempted pods of others, which come back, surely take of these nodes, per resource."""
+        taken = [0] * len(self.resources)
+        for one in returning_beside_set(self.world):
+            if not one.nodes & ~nodes:
+                amounts = (1, *(one.pod.requests.get(name, 0) for name in self._countable[1:]))
+                for r, amount in enumerate(amounts):
+                    taken[r] += amount * one.number
+        return taken
 
     def without(self, demand: Demand) -> Problem:
         """The same problem without one demand."""

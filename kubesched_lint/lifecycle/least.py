@@ -7,8 +7,10 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
+from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -23,6 +25,7 @@ from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.leading import is_led
+from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
@@ -30,7 +33,7 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
-from kubesched_lint.scheduler.topology import hard_keyed_nodes, is_short_of_domains
+from kubesched_lint.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
 
 
 class _Ask(NamedTuple):
@@ -46,7 +49,7 @@ class _Ask(NamedTuple):
     """Nodes where a pod fits as long as no pod of the set is there."""
     fewer: int
     """Number of nodes of ``open_`` that an event closes, whichever these are."""
-    wide_spread: SpreadConstraint | None
+    wide_spreads: Sequence[SpreadConstraint]
     wide_apart: PodAffinityTerm | None
     near: bool
     """Whether a pod of the workload may close its own node to the next pod, by a near key."""
@@ -104,7 +107,7 @@ def least_placed(
     if isinstance(ask, Counted):
         return ask
     if tie.reaches or tie.homes:
-        if pod.required_affinity or ask.wide_spread or ask.wide_apart or ask.shut:
+        if pod.required_affinity or ask.wide_spreads or ask.wide_apart or ask.shut:
             return MAY_TIE
         if tie.homes:
             return least_at_home(tie.homes, wanted, ask.open_, ask.closed)
@@ -113,8 +116,10 @@ def least_placed(
         if _opens_by_itself(ask, remade_early=not gone and bool(nodes_fewer), mixed=mixed):
             return _least_alone(ask)
         return _least_together(ask, without, gone=gone)
-    if ask.wide_spread is not None:
-        return _least_spread(ask, ask.wide_spread, without, mixed=mixed)
+    if len(ask.wide_spreads) > 1:
+        return _least_in_each_domain(ask, without)
+    for constraint in ask.wide_spreads:
+        return _least_spread(ask, constraint, without, mixed=mixed)
     apart = ask.wide_apart or _near_apart(setting, pod)
     if apart is not None:
         return _least_apart(ask, apart, mixed=mixed)
@@ -158,11 +163,11 @@ def _ask(
             held = counted(setting, number, constraint)
             guests += sum(min(r.count, r.on_each * (r.nodes & open_).bit_count()) for r in held)
             open_ &= ~_holding(setting, number, constraint)
-    wide = len(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
+    wide = bool(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
     if wide > 1 or (pod.required_affinity and near):
         return Counted(0, "several constraints work together")
-    spread, separate = next(iter(wide_spreads), None), next(iter(wide_apart), None)
-    return _Ask(setting, number, wanted, open_, fewer, spread, separate, near, guests, shut, others_stay)
+    separate = next(iter(wide_apart), None)
+    return _Ask(setting, number, wanted, open_, fewer, wide_spreads, separate, near, guests, shut, others_stay)
 
 
 def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
@@ -235,6 +240,22 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
         most = len(sizes) * constraint.max_skew
         return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
     return Counted(wanted, f"no domain of {key} can fill up")
+
+
+def _least_in_each_domain(ask: _Ask, without: NodeSet) -> Counted:
+    """Return the least pods with several hard spreads: a pod fits where the least full domains of all of them meet."""
+    index, pod = ask.setting.index, ask.setting.pods[ask.number]
+    every = [counted_domains(pod, constraint, index, without) for constraint in ask.wide_spreads]
+    short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
+    if short or prod(map(len, every)) > MOST_TRIED:
+        return Counted(0, "several spreads work together")
+    for met in product(*every):
+        nodes = ask.open_
+        for constraint, value in zip(ask.wide_spreads, met, strict=True):
+            nodes &= index.domains(constraint.topology_key)[value]
+        if nodes.bit_count() <= ask.closed(ask.wanted - 1, nodes, ask.fewer) + ask.fewer:
+            return Counted(0, f"the nodes of {' and '.join(met)} may fill up, where its spreads may lead together")
+    return Counted(ask.wanted, "its spreads lead to nodes that cannot fill up")
 
 
 def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:

@@ -24,7 +24,8 @@ MOST_FOLLOWED = 200
 MOST_MOVED = 40
 """Nodes whose upgrade, or pods of others whose moves a trace follows."""
 MOST_TRIED = 64
-"""Orders in which pods are preempted on a node, sets of nodes that volumes reach; with more, a cell says unknown."""
+"""Orders in which pods are preempted on a node, sets of nodes that volumes reach or that several spreads lead to; with
+more, a cell says unknown."""
 MOST_PROGRAMMED = 64
 """Rows of the programme for full nodes, and rounds that sharpen it; with more, only sums prove that pods wait."""
 MOST_LOST = 64

@@ -41,7 +41,7 @@ MOST_CROWDS = 8
 """Deployments that are kept for several workloads; with more they are simulated again, which takes steps."""
 MOST_DRAWN = 2_000
 """Pods of all runs together; a larger workload gets fewer runs, and no run that scales beyond."""
-STEPS_OF_FILLING = 8_000
+STEPS_OF_FILLING = 1_500
 """Steps of one bound: a sharper one must not use up the work of later cells."""
 LEAST_STEPS = 2_000
 """Steps that a cell gets after the run has spent its own."""

@@ -59,6 +59,10 @@ class _Moves(NamedTuple):
     number: int = -1
     """That workload."""
 
+    def has(self, number: int) -> bool:
+        """Whether pods of a workload are made anew."""
+        return number in self.whole or any(number == moved for moved, _ in self.some)
+
 
 class _Mover(NamedTuple):
     """Pods that are made anew, of a workload of the set or of the owner of other pods."""
@@ -94,23 +98,41 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
 
     Where a drain ends is not asked: see ``stopped_by_budgets``.
     """
-    if not _is_asked(setting, number) or (event in LOSSES and not _survives(setting, event, number)):
+    if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
         return None
     if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
         return None  # everybody moves and nobody is left out: the part is the whole
-    why = _STANDS
+    why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
     for start in _starts(setting, event, number):
-        pressed = _pressed(setting, start)
-        if number not in pressed.moves.whole and number not in dict(pressed.moves.some):
+        if not start.has(number) and _highest(setting, start) <= rank:
             continue
-        part = _part_for(setting, number, pressed)
+        # Where it finds no room even if nobody else is preempted, that need not be asked.
+        if start.has(number) and not _finds_room(setting, start, start, met, number):
+            return None
+        pressed = _pressed(setting, start, met.lowest)
+        if not pressed.moves.has(number):
+            continue
+        part = _part_for(setting, met, pressed)
         if part is None or _may_not_return(setting, number, part, pressed.pressing):
             return None
-        bounds = _count(part, start, part.movers[part.places[number]])
-        if not bounds.is_fine:
+        if not _finds_room(setting, start, pressed.moves, met, number):
             return None
-        why = bounds.least.why
+        why = "it finds room beside all pods that stand, wherever those that move go"
     return Counted(setting.wanted(number), why)
+
+
+def _finds_room(setting: Setting, start: _Moves, moves: _Moves, met: _Met, number: int) -> bool:
+    """Whether counting proves that all pods of a workload run, if just these pods move; computed once."""
+    known, key = _known_rooms(setting), (start, moves, number)
+    if key not in known:
+        part = _part(setting, moves, met.workloads, met.forced)
+        known[key] = _count(part, start, part.movers[part.places[number]]).is_fine
+    return known[key]
+
+
+@once_per_setting
+def _known_rooms(setting: Setting) -> dict[tuple[_Moves, _Moves, int], bool]:
+    return {}
 
 
 def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) -> None:
@@ -125,14 +147,22 @@ def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) ->
 # --- who is asked -----------------------------------------------------------------------------------------------------
 
 
-def _is_asked(setting: Setting, number: int) -> bool:
-    """Whether the arguments hold for a workload."""
+def _is_asked(setting: Setting, event: str, number: int) -> bool:
+    """Whether the arguments hold for a workload in an event."""
     plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
-    if not plain or setting.need_devices((number,)) or number in quota_short(setting):
+    if not plain or setting.need_devices((number,)) or _is_refused(setting, event, number):
         return False
     pod, workload = setting.pods[number], setting.workloads[number]
     follows = bool(pod.required_affinity) and bool(quota_short(setting))
     return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+
+
+def _is_refused(setting: Setting, event: str, number: int) -> bool:
+    """Whether a quota may refuse pods of a workload: not if as many ran before, and nobody else wants more of it."""
+    if number not in quota_short(setting):
+        return False
+    users = (i for i, quotas in enumerate(setting.quotas) if not set(quotas).isdisjoint(setting.quotas[number]))
+    return event not in ("deploy", "scale-down", *LOSSES) or not quiet(setting).issuperset(users)
 
 
 def _survives(setting: Setting, event: str, number: int) -> bool:
@@ -219,24 +249,41 @@ def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
                 yield i, moved
 
 
-def _pressed(setting: Setting, start: _Moves) -> _Pressed:
-    """Return who moves in the end: also the workloads that movers may have to preempt, and so on."""
-    known = _known_pressed(setting)
+def _highest(setting: Setting, start: _Moves) -> float:
+    """Return the highest priority of pods that move at first: who has it is preempted by nobody."""
+    known = _known_highest(setting)
     if start not in known:
-        known[start] = _grown(setting, start)
+        part = _part(setting, start, frozenset(range(len(setting.workloads))), frozenset())
+        known[start] = max((mover.pod.priority or 0 for mover in part.movers), default=-inf)
     return known[start]
 
 
 @once_per_setting
-def _known_pressed(setting: Setting) -> dict[_Moves, _Pressed]:
+def _known_highest(setting: Setting) -> dict[_Moves, float]:
     return {}
 
 
-def _grown(setting: Setting, start: _Moves) -> _Pressed:
+def _pressed(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
+    """Return who moves in the end: also the workloads that movers may have to preempt, and so on.
+
+    Only pods with priority ``lowest`` or more are asked about: who has no more preempts none of them.
+    """
+    known = _known_pressed(setting)
+    if (start, lowest) not in known:
+        known[start, lowest] = _grown(setting, start, lowest)
+    return known[start, lowest]
+
+
+@once_per_setting
+def _known_pressed(setting: Setting) -> dict[tuple[_Moves, float], _Pressed]:
+    return {}
+
+
+def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
     moves, everybody = start, frozenset(range(len(setting.workloads)))
     while True:
         part, still = _part(setting, moves, everybody, frozenset()), quiet(setting) - moves.whole
-        strong = [m for m in part.movers if (m.pod.priority or 0) > _lowest(setting)]
+        strong = [m for m in part.movers if (m.pod.priority or 0) > lowest]
         if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
             strong = [m for m in strong if not _count(part, start, m).is_fine]
         shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
@@ -263,17 +310,45 @@ def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
 # --- the part ---------------------------------------------------------------------------------------------------------
 
 
-def _part_for(setting: Setting, number: int, pressed: _Pressed) -> _Part | None:
-    """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
+class _Met(NamedTuple):
+    """Whose pods may keep those of one workload waiting."""
+
+    workloads: frozenset[int]
+    forced: frozenset[Pod]
+    """The kinds of other pods that may not, because it can preempt them."""
+    lowest: float
+    """The lowest priority of all that may."""
+
+
+def _met(setting: Setting, number: int) -> _Met:
+    known = _known_met(setting)
+    if number not in known:
+        known[number] = _meeting(setting, number)
+    return known[number]
+
+
+@once_per_setting
+def _known_met(setting: Setting) -> dict[int, _Met]:
+    return {}
+
+
+def _meeting(setting: Setting, number: int) -> _Met:
     floor = _rank(setting, number) if _may_force(setting, number) else -inf
     meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
     forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
     if floor > -inf:
         forced = _helping(setting, meets, forced)
+    ranks = [pod.priority or 0 for i in meets | {number} for pod in setting.kinds[i]]
+    ranks += (kind.pod.priority or 0 for kind in setting.others if kind.pod not in forced)
+    return _Met(frozenset(meets | {number}), forced, min(ranks))
+
+
+def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
+    """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
     for kind in setting.others:
-        if kind.pod not in forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
+        if kind.pod not in met.forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
             return None
-    return _part(setting, pressed.moves, frozenset(meets | {number}), forced)
+    return _part(setting, pressed.moves, met.workloads, met.forced)
 
 
 def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
@@ -310,10 +385,13 @@ def _rank(setting: Setting, number: int) -> int:
 
 
 def _may_force(setting: Setting, number: int) -> bool:
-    """Whether weaker pods on a node never keep a pod of a workload from it."""
-    pod, workload = setting.pods[number], setting.workloads[number]
+    """Whether weaker pods on a node never keep a pod of a workload from it.
+
+    The claims of a StatefulSet do not: ``tied`` counts only on nodes that reach their volumes, or where one can be made.
+    """
+    pod = setting.pods[number]
     preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts
-    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes) or workload.claim_templates or pod.node_name
+    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes) or pod.node_name
     return preempts and not (pod.required_affinity or is_held)
 
 

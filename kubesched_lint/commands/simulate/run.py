@@ -166,7 +166,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
-        steps = min(MOST_STEPS, MOST_STEPS // 14 + STEPS_EACH_OF_ORDINARY * number)
+        steps = min(MOST_STEPS, MOST_STEPS // 7 + STEPS_EACH_OF_ORDINARY * number)
     elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

@@ -32,7 +32,7 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 
 if TYPE_CHECKING:
-    from kubesched_lint.commands.simulate.run import SimulationReport
+    from kubesched_lint.commands.simulate.found import SimulationReport
     from kubesched_lint.custom.kinds import Kinds
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry

@@ -21,6 +21,8 @@ class Added(Struct, frozen=True):
     zone: str
     shape: str
     count: int
+    environments: tuple[str, ...] = ()
+    """Of several versions of a set, those that need them; none if all do."""
 
     def __str__(self) -> str:
         return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"

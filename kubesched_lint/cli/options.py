@@ -106,6 +106,15 @@ OneTarget = Annotated[
         "--target", metavar="NAME", help="Read the paths and the cluster of this target of the configuration."
     ),
 ]
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        rich_help_panel=INPUT,
+        help="Judge only this environment of those that the manifests define, such as prod. Repeatable.",
+    ),
+]
 RequireNodeGroups = Annotated[
     bool,
     typer.Option(

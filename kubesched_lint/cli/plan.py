@@ -12,15 +12,16 @@ import typer
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
-from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, OneTarget, takes
+from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.commands.plan.run import as_it_runs
 from kubesched_lint.commands.plan.run import plan as planned
+from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
+from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
@@ -35,8 +36,8 @@ from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
-    from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.plan.run import Plan
+    from kubesched_lint.cli.targets import Aim
+    from kubesched_lint.commands.plan.found import Plan
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -71,6 +72,7 @@ def plan(
     ] = None,
     *,
     target: OneTarget = None,
+    env: Env = None,
     against_cluster: Annotated[
         bool,
         typer.Option(
@@ -113,18 +115,21 @@ def plan(
     """
     if arguments and not against_cluster and _lacks_base(arguments[0]):
         raise refused(EMPTY, "BASE")
-    base, given = _parted(arguments or (), has_target=target is not None)
+    base, given = _parted(arguments or (), has_target=target is not None or _has_targets(context, arguments))
     if against_cluster:
         base, given = "", arguments or ()
-    settings, paths = one_target(context, settle(context, given), given, target)
-    tell_configuration(settings)
+    environments = tuple(env or ())
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        with shown("planning"):
-            found = _planned(context, settings, base, paths, chosen)
+        parts = []
+        for aim in aims(context, settle(context, given), given, target):
+            tell_configuration(aim.settings)
+            with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
+                parts.append((aim.name, _planned(context, aim, base, chosen, environments)))
     except (ClusterError, SideError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
+    found = together(parts)
     _print(found, output, color)
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
 
@@ -136,6 +141,12 @@ def _lacks_base(argument: str) -> bool:
     )
 
 
+def _has_targets(context: typer.Context, arguments: Sequence[str] | None) -> bool:
+    """Whether the configuration names the paths, so that an argument that is none is BASE."""
+    is_no_path = arguments is not None and len(arguments) == 1 and not os.path.lexists(arguments[0])
+    return is_no_path and bool(settle(context, ()).config.targets)
+
+
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
     """Return (BASE, paths). One argument is a path, unless it names two commits or a target has the paths."""
     if len(arguments) == 1:
@@ -144,14 +155,14 @@ def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequenc
     return (arguments[0], arguments[1:]) if arguments else (HEAD, ())
 
 
-def _planned(
-    context: typer.Context, settings: Settings, base: str, paths: Sequence[str], events: Sequence[str]
-) -> Plan:
+def _planned(context: typer.Context, aim: Aim, base: str, events: Sequence[str], environments: tuple[str, ...]) -> Plan:
     """Return the plan; without a base, against what runs.
 
     Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
     """
-    options, where = settings.options, settings.maybe("cluster")
+    settings, paths = aim.settings, aim.paths
+    options = replace(settings.options, environments=environments)
+    where = settings.maybe("cluster")
     cluster = cluster_of(context, settings)
     if not base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, Env, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.courses import Effort
@@ -25,6 +27,12 @@ from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
 from kubesched_lint.text import many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubesched_lint.cli.targets import Aim
+    from kubesched_lint.commands.simulate.found import SimulationReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -44,6 +52,7 @@ def simulate(
     paths: OptionalPaths = None,
     *,
     target: OneTarget = None,
+    env: Env = None,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
@@ -123,36 +132,31 @@ def simulate(
 
       kubesched-lint simulate --target prod-eu
     """
-    settings, paths = one_target(context, settle(context, paths or ()), paths or (), target)
-    options = settings.options
-    tell_configuration(settings)
-    chosen = tuple(e.strip() for e in events.split(",") if e.strip())
+    settings = settle(context, paths or ())
+    wishes = Wishes(
+        tuple(never_ready or ()),
+        tuple(scale or ()),
+        (
+            *(("lose", text) for text in lose or ()),
+            *(("taint", text) for text in taint or ()),
+            *(("unlabel", text) for text in unlabel or ()),
+            *(("add", text) for text in add or ()),
+            *([("upgrade", "")] if upgrade else ()),
+            *(("upgrade", text) for text in upgrade_nodes or ()),
+            *([("image-change", "")] if image_change else ()),
+        ),
+        group_by,
+    )
+    asked = _Asked(_names(events), tuple(env or ()), Effort(states=states, seed=seed), picture, wishes)
+    found = aims(context, settings, paths or (), target)
     try:
-        nodes = cluster_of(context, settings)
-        manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
-        wishes = Wishes(
-            tuple(never_ready or ()),
-            tuple(scale or ()),
-            (
-                *(("lose", text) for text in lose or ()),
-                *(("taint", text) for text in taint or ()),
-                *(("unlabel", text) for text in unlabel or ()),
-                *(("add", text) for text in add or ()),
-                *([("upgrade", "")] if upgrade else ()),
-                *(("upgrade", text) for text in upgrade_nodes or ()),
-                *([("image-change", "")] if image_change else ()),
-            ),
-            group_by,
-        )
-        effort = Effort(states=states, seed=seed)
-        with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}"):
-            simulation = simulated(manifests, nodes, options, chosen, effort, picture, wishes=wishes)
+        if picture and len(found) > 1:
+            raise ValueError("--picture shows one cluster: choose a target with --target")
+        parts = [(aim.name, _report(context, aim, asked)) for aim in found]
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    if manifests.is_empty:
-        nothing = nothing_checked(manifests, options, paths)
-        simulation = replace(simulation, errors=(*simulation.errors, nothing))
+    simulation = parts[0][1] if len(parts) == 1 else merged(parts, ())
     match output:
         case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
@@ -162,3 +166,32 @@ def simulate(
         case SimulationFormat.HTML:
             say_exactly([as_html_fragment(simulation), "\n"])
     raise typer.Exit(2 if simulation.errors else 1 if simulation.is_bad else 0)
+
+
+class _Asked(Struct, frozen=True):
+    """What the user asks of each target."""
+
+    events: Sequence[str]
+    environments: tuple[str, ...]
+    effort: Effort
+    picture: str
+    wishes: Wishes
+
+
+def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport:
+    """Return the report on the paths of a target, or those of the user. Raises ClusterError and ValueError."""
+    settings = aim.settings
+    options = replace(settings.options, environments=asked.environments)
+    tell_configuration(settings)
+    nodes = cluster_of(context, settings)
+    manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
+    of = f" of {aim.name}" if aim.name else ""
+    with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}{of}"):
+        found = simulated(manifests, nodes, options, asked.events, asked.effort, asked.picture, wishes=asked.wishes)
+    if manifests.is_empty:
+        found = replace(found, errors=(*found.errors, nothing_checked(manifests, options, aim.paths)))
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import Invocation, refused
@@ -61,6 +62,30 @@ def one_target(
     if len(targets) > 1:
         context.fail(f"{_counted(settings)}: name one with --target.")
     return (settings_of(settings, targets[0]), list(targets[0].paths)) if targets else (settings, found)
+
+
+class Aim(Struct, frozen=True):
+    """What a command judges at a time: paths with their settings, of a target if ``name`` is not empty."""
+
+    name: str
+    settings: Settings
+    paths: Sequence[str]
+
+
+def aims(context: Invocation, settings: Settings, paths: Sequence[str], name: str | None) -> list[Aim]:
+    """Return the targets that a command judges, each against its cluster; one aim for paths. Raises like ``chosen``.
+
+    Exits with 2 if paths have no cluster, because only the targets have some.
+    """
+    found, targets, question = chosen(context, settings, paths, [name] if name else ())
+    if question:
+        context.fail(
+            f"{_counted(settings)}, and PATH has no cluster: name a target with --target, or give a --cluster."
+        )
+    if not targets:
+        return [Aim("", settings, found)]
+    several = len(targets) > 1
+    return [Aim(t.name if several else "", settings_of(settings, t), list(t.paths)) for t in targets]
 
 
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:

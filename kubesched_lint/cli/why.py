@@ -10,20 +10,24 @@ import typer
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.cli.options import READING, Color, ColorOption, Format, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cli.targets import Aim, aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.ask import Answer, Question, answers
 from kubesched_lint.commands.why.naming import NamingError, is_kind
 from kubesched_lint.printing import say, say_exactly, tell
-from kubesched_lint.report.explanation import as_json, as_text
+from kubesched_lint.report.explanation import all_as_json, all_as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.work import OutOfWorkError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubesched_lint.findings import InputError
+    from kubesched_lint.linter.reading import ManifestSet
     from kubesched_lint.model.inventory import Inventory
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -47,6 +51,7 @@ def why(
     paths: OptionalPaths = None,
     *,
     target: OneTarget = None,
+    env: Env = None,
     replica: Annotated[int, typer.Option(min=1, help="Number of the replica; earlier replicas are placed first.")] = 1,
     keep_running: Annotated[
         bool, typer.Option("--keep-running", help="Keep the pods of the workload's running revision in place.")
@@ -76,47 +81,71 @@ def why(
       kubesched-lint why web --target prod-eu
     """
     settings = settle(context, paths or ())
+    question = Question(name, replica, keep_running, alone, seed=seed, environments=tuple(env or ()))
+    given: Sequence[Aim] = [Aim("", settings, paths or ())]
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
-        settings, paths = one_target(context, settings, paths or (), target)
-    tell_configuration(settings)
-    try:
-        live = cluster_of(context, settings)
-        manifests = read_manifests(
-            paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
-        )
-        question = Question(
-            name,
-            replica,
-            keep_running,
-            alone,
-            settings.text("apply-order"),
-            settings.options.kubernetes_version,
-            seed,
-            settings.together,
-            settings.options.feature_gates,
-        )
-        found = answer(question, manifests.inventory, live)
-        found = replace(found, notes=(*found.notes, *agreement(live, question.premises)))
-    except NamingError as error:
-        hint = _hint(name, manifests.inventory, settings.text("namespace")) if paths else _NO_MANIFESTS
-        tell(f"error: {error}{hint}")
-        raise typer.Exit(2) from None
-    except (ClusterError, ValueError) as error:
-        tell(f"error: {error}")
-        raise typer.Exit(2) from None
-    except OutOfWorkError as error:
-        tell(f"error: {name} is not explained: {error}")
-        raise typer.Exit(2) from None
-    for problem in manifests.errors:
+        given = aims(context, settings, paths or (), target)
+    found: list[Answer] = []
+    errors: list[InputError] = []
+    missed: list[str] = []
+    for aim in given:
+        tell_configuration(aim.settings)
+        try:
+            manifests, answered = _answered(context, aim, question)
+        except NamingError as error:
+            missed.append(str(error))
+            continue
+        except (ClusterError, ValueError) as error:
+            tell(f"error: {error}")
+            raise typer.Exit(2) from None
+        except OutOfWorkError as error:
+            tell(f"error: {name} is not explained: {error}")
+            raise typer.Exit(2) from None
+        found += answered
+        errors += manifests.errors
+    if not found:
+        tell(f"error: {missed[0]}")
+        raise typer.Exit(2)
+    for problem in dict.fromkeys(errors):
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
         tell(f"error: {place}: {problem.message}")
     if output is Format.JSON:
-        say_exactly([as_json(found), "\n"])
+        say_exactly([all_as_json(found), "\n"])
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
         width = terminal_width(sys.stdout, os.environ)
-        say(as_text(found, color=painted, width=width, each=each), painted=painted)
-    raise typer.Exit(2 if manifests.errors else int(found.is_negative))
+        say(all_as_text(found, color=painted, width=width, each=each), painted=painted)
+    raise typer.Exit(2 if errors else int(any(one.explanation.is_negative for one in found)))
+
+
+def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[ManifestSet, Sequence[Answer]]:
+    """Return the manifests of a target, or of the user's paths, and the answers on its cluster.
+
+    Raises NamingError with a hint, ClusterError, ValueError and OutOfWorkError.
+    """
+    settings, options = aim.settings, aim.settings.options
+    live = cluster_of(context, settings)
+    manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
+    question = replace(
+        question,
+        apply_order=settings.text("apply-order"),
+        kubernetes_version=options.kubernetes_version,
+        together=settings.together,
+        feature_gates=options.feature_gates,
+    )
+    try:
+        found = answers(question, manifests.inventory, live)
+    except NamingError as error:
+        names = _hint(question.name, manifests.inventory, settings.text("namespace"))
+        raise NamingError(f"{error}{names if aim.paths else _NO_MANIFESTS}") from None
+    more = tuple(agreement(live, question.premises))
+    told = [replace(one.explanation, notes=(*one.explanation.notes, *more)) for one in found]
+    where = [_named(aim.name, one.environments) for one in found]
+    return manifests, list(map(Answer, where, told))
+
+
+def _named(target: str, environments: Sequence[str]) -> tuple[str, ...]:
+    return tuple(os.path.join(target, each) for each in environments) or tuple(filter(None, [target]))
 
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:

@@ -16,7 +16,7 @@ from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import SHOWN, and_more, first_few, joined, many
+from kubesched_lint.text import SHOWN, and_more, first_few, joined
 
 
 class Alternatives(Struct, frozen=True, dict=True):
@@ -24,10 +24,26 @@ class Alternatives(Struct, frozen=True, dict=True):
 
     manifests: Inventory
     together: Collection[str] = ()
+    known: Sequence[Sequence[str]] = ()
+    """Groups of another version of the set: an alternative that has no other here is one, too."""
 
     @cached_property
     def groups(self) -> Sequence[Sequence[str]]:
-        """The paths of each group, in reading order. Any two of a group define a common workload."""
+        """The paths of each group, in reading order. Any two of a group define a common workload, here or elsewhere."""
+        found = list(map(list, self._own_groups))
+        for group in self.known:
+            own = [each for each in found if not set(group).isdisjoint(each)]
+            left = [each for each in found if each not in own]
+            found = [*left, list(dict.fromkeys(path for each in (*own, group) for path in each))]
+        return found
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Path of an alternative → what tells it apart from the others of its group, as ``prod``."""
+        return {path: name for group in self.groups for path, name in zip(group, _told_apart(group), strict=True)}
+
+    @cached_property
+    def _own_groups(self) -> Sequence[Sequence[str]]:
         if not self.manifests.has_namesakes:
             return ()
         found: dict[str, dict[str, list[Workload]]] = {}
@@ -75,15 +91,6 @@ class Alternatives(Struct, frozen=True, dict=True):
         hint = ". [[targets]] in kubesched.toml give each environment its own cluster" if is_hinted else ""
         return f"judged apart, because they define the same workloads: {listed}{hint}"
 
-    def choices(self, taken: Collection[str]) -> Iterator[str]:
-        """Yield notes for an answer about one set that has the paths ``taken``, and not their alternatives."""
-        chosen = [(group, path) for group in self.groups for path in group if path in taken]
-        for group, path in chosen[:SHOWN]:
-            yield f"{_named(group)} define the same workloads: uses {os.path.basename(path)}"
-        more = len(chosen) - SHOWN
-        if more > 0:
-            yield f"uses one of each of {many(more, 'more group')} of files or folders that define the same workloads"
-
 
 def _with_folders(path: str) -> Iterator[str]:
     """Yield a path and the folders above it, the innermost first."""
@@ -92,6 +99,19 @@ def _with_folders(path: str) -> Iterator[str]:
         path = os.path.dirname(path)
 
 
+def _told_apart(group: Sequence[str]) -> Sequence[str]:
+    """Return the names of a group's paths without the words at the start and the end that all of them share."""
+    full = [os.path.basename(path) for path in group]
+    bare = [re.sub(_ENDING, "", name) for name in full]
+    parts = [re.split(r"([-_])", name) for name in bare]
+    for end in (1, -1):
+        while len({tuple(each[:1] if end > 0 else each[-1:]) for each in parts}) == 1 and min(map(len, parts)) > 2:
+            parts = [each[2:] if end > 0 else each[:-2] for each in parts]
+    short = ["".join(each) for each in parts]
+    return next((names for names in (short, bare) if len(set(names)) == len(names)), full)
+
+
+_ENDING = r"\.(?:ya?ml|json)$"
 _RELEASE = r"v?(\d+(?:\.\d+)+)"
 """A version in a name: ``csi-v1.2.0``. One number alone may be a variant: ``reviews-v2``."""
 
@@ -100,7 +120,7 @@ def _older(group: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (path, newest path) for the releases of a group that are not the newest."""
     releases: dict[tuple[str, str], dict[tuple[int, ...], str]] = {}
     for path in group:
-        name = re.sub(r"\.(?:ya?ml|json)$", "", os.path.basename(path))
+        name = re.sub(_ENDING, "", os.path.basename(path))
         if version := re.search(_RELEASE, name):
             rest = name[: version.start()], name[version.end() :]
             releases.setdefault(rest, {})[tuple(map(int, version[1].split(".")))] = path
@@ -152,7 +172,7 @@ def _is_like(path: str, leader: str, number: int, defined: Mapping[str, Sized], 
 
 def _environment(path: str) -> str:
     """Return the environment that a path is named after: ``prod`` for ``prod-eu-2``, nothing for ``dev-portal``."""
-    name = re.sub(r"\.(?:ya?ml|json)$", "", os.path.basename(path).lower())
+    name = re.sub(_ENDING, "", os.path.basename(path).lower())
     found = environment_in(name)
     others = name.replace(found, "", 1)
     is_application = re.fullmatch(_OF_PEOPLE, os.path.basename(os.path.dirname(path)).lower())

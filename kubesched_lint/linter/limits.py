@@ -12,3 +12,5 @@ MOST_AGAIN = 400
 """Shared objects times variants in which their workloads are judged; elsewhere they only count."""
 MOST_LEADERS = 4
 """Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
+MOST_ENVIRONMENTS = 20
+"""Environments of a set that one run judges; a note names the others."""

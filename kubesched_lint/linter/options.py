@@ -67,6 +67,9 @@ class Options(Struct, frozen=True):
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together, even if it defines the same workloads."""
 
+    environments: tuple[str, ...] = ()
+    """Names of the environments to judge; empty: all of them, see ``linter.environments``."""
+
     survive: tuple[str, ...] = ()
     """Events of ``SURVIVED``: a proof that a workload does not survive one is an error."""
 

@@ -13,13 +13,11 @@ from msgspec import Struct, field
 
 from kubesched_lint import work
 from kubesched_lint.linter.alternatives import Alternatives
-from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.limits import MOST_AGAIN
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import Source
     from kubesched_lint.model.policy import Autoscaler
 
 _COMPETING = (
@@ -46,13 +44,16 @@ class Variant(Struct, frozen=True):
 
     ``judged`` are the workloads that rules report on here, each in at least one variant. ``paths`` are the chosen
     alternatives. ``unsure`` are autoscalers outside of the alternatives that define their targets: they may be meant
-    for one of them only.
+    for one of them only. ``names`` are those of the alternatives that only this variant judges, the commonest first.
+    ``borrowed`` are workloads of other alternatives: where one of a name is missing, another takes its place.
     """
 
     manifests: Inventory
     judged: Sequence[Workload]
     paths: frozenset[str] = frozenset()
     unsure: Sequence[Autoscaler] = ()
+    names: Sequence[str] = ()
+    borrowed: Sequence[Workload] = ()
 
 
 class Variants(Struct, frozen=True, dict=True):
@@ -72,22 +73,21 @@ class Variants(Struct, frozen=True, dict=True):
         if len(self.all) > 1:
             yield self.alternatives.note()
 
-    def seen_from(self, source: Source | None) -> Variant:
-        """Return the last variant that judges the workload of ``source``; the last of all if ``source`` is of none."""
-        judging = (v for v in reversed(self.all) if any(w.source is source for w in v.judged))
-        return self.all[-1] if source is None else next(judging, self.all[-1])
-
     def _made(self) -> Iterator[Variant]:
         lists = dict(self.alternatives.manifests.lists())
-        for way in _ways(self._tree(lists)):
+        for way in _ways(self._tree(lists), self.alternatives.names):
             chosen: dict[str, list[int]] = {}
             for name, number in way.items:
                 chosen.setdefault(name, []).append(number)
             kept = {name: tuple(lists[name][n] for n in sorted(numbers)) for name, numbers in chosen.items()}
             kept.update(self._serving(kept))
-            own = [lists[name][number] for name, number in sorted(way.own) if name == "workloads"]
+            own, borrowed = (
+                [lists[name][number] for name, number in sorted(items) if name == "workloads"]
+                for items in (way.own, way.borrowed)
+            )
             manifests, paths = Inventory(**kept), frozenset(way.paths)
-            yield Variant(manifests, own, paths, [*self._unsure(manifests, paths)])
+            names = [name for name, _ in Counter(way.names).most_common()]
+            yield Variant(manifests, own, paths, [*self._unsure(manifests, paths)], names, borrowed)
 
     def _tree(self, lists: Mapping[str, Sequence[Any]]) -> _Place:
         group_of = {path: number for number, group in enumerate(self.alternatives.groups) for path in group}
@@ -136,20 +136,6 @@ class Variants(Struct, frozen=True, dict=True):
         return Counter(map(identity, self.alternatives.manifests.workloads))
 
 
-def as_applied(
-    manifests: Inventory, source: Source | None = None, together: Collection[str] = ()
-) -> tuple[Inventory, tuple[str, ...]]:
-    """Return the set with one of each group of alternatives and one definition of each object, and notes about choices.
-
-    Chooses what belongs to ``source``; without ``source``, what was read last. ``together`` are paths that a target
-    names.
-    """
-    variants = Variants(Alternatives(manifests, together))
-    variant = variants.seen_from(source)
-    once, notes = one_of_each(variant.manifests, source)
-    return once, (*variants.alternatives.choices(variant.paths), *notes)
-
-
 class _Place(Struct, frozen=True):
     """What lies in a folder outside of its alternatives, and the alternatives in it by the number of their group."""
 
@@ -158,21 +144,27 @@ class _Place(Struct, frozen=True):
 
 
 class _Way(Struct, frozen=True, eq=False):
-    """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge."""
+    """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge.
+
+    ``names`` are those of its own alternatives, ``borrowed`` the items of the others.
+    """
 
     name: str
     items: Sequence[tuple[str, int]]
     own: Sequence[tuple[str, int]]
     paths: Sequence[str]
+    names: Sequence[str] = ()
+    borrowed: Sequence[tuple[str, int]] = ()
 
 
-def _ways(place: _Place) -> Iterator[_Way]:
+def _ways(place: _Place, names: Mapping[str, str]) -> Iterator[_Way]:
     """Yield as few ways as there are alternatives in the largest group; where one is missing, the last is applied."""
     if not place.groups:
         yield _Way("", place.items, place.items, ())
         return
     groups = [
-        [_within(path, way) for path, inner in group.items() for way in _ways(inner)] for group in place.groups.values()
+        [_within(names[path], path, way) for path, inner in group.items() for way in _ways(inner, names)]
+        for group in place.groups.values()
     ]
     arranged = [*_arranged(groups)]
     again = max(_FEWEST, MOST_AGAIN // max(1, len(place.items)))
@@ -182,12 +174,15 @@ def _ways(place: _Place) -> Iterator[_Way]:
         items = [*place.items, *(item for way in chosen for item in way.items)]
         work.spend(len(items) + len(chosen))
         judged = [*(place.items if column < again else ()), *(item for way in own for item in way.own)]
-        yield _Way(own[0].name, items, judged, [path for way in chosen for path in way.paths])
+        borrowed = [item for way in chosen for item in (way.borrowed if way in own else way.items)]
+        paths = [path for way in chosen for path in way.paths]
+        yield _Way(own[0].name, items, judged, paths, [name for way in own for name in way.names], borrowed)
 
 
-def _within(path: str, way: _Way) -> _Way:
-    name = os.path.join(os.path.basename(path), way.name)
-    return _Way(name, way.items, way.own, (path, *way.paths))
+def _within(name: str, path: str, way: _Way) -> _Way:
+    paths = (path, *way.paths)
+    inside = [os.path.join(name, inner) for inner in way.names] or [name]
+    return _Way(os.path.join(name, way.name).rstrip(os.sep), way.items, way.own, paths, inside, way.borrowed)
 
 
 def _arranged(groups: Iterable[Sequence[_Way]]) -> Iterator[Mapping[int, _Way]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import visible

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.verdicts import (
     BAD,
     BY_SCORES,
@@ -128,7 +128,7 @@ def details(simulation: SimulationReport, palette: Palette, room: int = 0) -> It
         groups = _by_reason(simulation, [cell for cell in row.cells if needs_a_word(cell)])
         if groups:
             yield ""
-            yield palette.bold(str(simulation.workloads[row.number]))
+            yield palette.bold(simulation.named(row, str(simulation.workloads[row.number])))
         for group in groups:
             for line, hang in _group(simulation, group, printed):
                 yield from wrapped(brief(line), room, hang)

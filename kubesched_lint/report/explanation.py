@@ -6,11 +6,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
+from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
@@ -18,6 +20,7 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import SHOWN, first_few, many, plural
 
 if TYPE_CHECKING:
+    from kubesched_lint.commands.why.ask import Answer
     from kubesched_lint.commands.why.groups import GroupAnswer
     from kubesched_lint.world.refused import Refusal
 
@@ -258,30 +261,54 @@ def _names(names: Sequence[str], most: int = SHOWN) -> str:
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def as_json(found: Explanation) -> str:
+def as_json(found: Explanation, environment: str = "") -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
     A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit, and ``devices`` if the pod needs any.
     The pod of a gang has ``group``, and a workload that the API server refuses has ``refused``: [{code, message, at}…].
     """
-    return json_text(
-        {
-            "subject": found.subject,
-            "fits": [node.node for node in found.fitting],
-            "mayWin": [node.node for node in found.nodes if node.may_win],
-            "sampled": found.sampled,
-            "message": found.message or None,
-            "nominated": found.nominated or None,
-            "victims": list(found.victims),
-            "notes": list(found.notes),
-            **({} if found.group is None else {"group": _group(found.group)}),
-            **({} if found.made_for is None else {"madeFor": found.made_for}),
-            **({"created": False} if found.not_created else {}),
-            **({"refused": [_refusal(refusal) for refusal in found.refused]} if found.refused else {}),
-            "nodes": [_node(node) for node in found.nodes],
-        },
-        2,
+    return json_text(_value(found, environment), 2)
+
+
+def all_as_json(answers: Sequence[Answer]) -> str:
+    """Return one answer as ``as_json``; several as ``{"answers": […]}``, each with its ``environment``."""
+    each = [(one.explanation, name) for one in answers for name in one.environments or [""]]
+    if len(answers) == 1:
+        return as_json(answers[0].explanation, each[0][1] if len(each) == 1 else "")
+    return json_text({"answers": [_value(*one) for one in each]}, 2)
+
+
+def all_as_text(answers: Sequence[Answer], *, color: bool = False, width: int = 0, each: bool = False) -> str:
+    """Return the text of all answers, each with the environments that it holds in."""
+    texts = (
+        as_text(
+            replace(one.explanation, subject=with_environments(one.explanation.subject, one.environments)),
+            color=color,
+            width=width,
+            each=each,
+        )
+        for one in answers
     )
+    return "\n\n\n".join(texts)
+
+
+def _value(found: Explanation, environment: str) -> dict[str, object]:
+    return {
+        "subject": found.subject,
+        **({"environment": environment} if environment else {}),
+        "fits": [node.node for node in found.fitting],
+        "mayWin": [node.node for node in found.nodes if node.may_win],
+        "sampled": found.sampled,
+        "message": found.message or None,
+        "nominated": found.nominated or None,
+        "victims": list(found.victims),
+        "notes": list(found.notes),
+        **({} if found.group is None else {"group": _group(found.group)}),
+        **({} if found.made_for is None else {"madeFor": found.made_for}),
+        **({"created": False} if found.not_created else {}),
+        **({"refused": [_refusal(refusal) for refusal in found.refused]} if found.refused else {}),
+        "nodes": [_node(node) for node in found.nodes],
+    }
 
 
 def _refusal(refusal: Refusal) -> dict[str, object]:

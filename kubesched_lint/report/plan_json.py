@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
-from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import json_text
@@ -26,7 +26,8 @@ def as_json(plan: Plan) -> str:
         "after": plan.after,
         "isEmpty": plan.is_empty,
         "isWorse": plan.is_worse,
-        "workloads": [_workload(one) for one in plan.workloads],
+        "environments": list(plan.environments),
+        "workloads": [{**_workload(one), **each} for one in plan.workloads for each in _each(one.environments)],
         "unaffected": plan.same,
         "notEstablished": plan.unknown,
         "objects": [_object_change(one) for one in plan.objects],
@@ -36,23 +37,37 @@ def as_json(plan: Plan) -> str:
             "changed": [_finding_change(one) for one in findings.others],
             "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
         },
-        "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in plan.nodes],
-        "idleNodes": [{"pool": n.pool, "zone": n.zone, "count": n.count} for n in plan.idle],
-        "evictions": {"new": list(map(_eviction, plan.evictions)), "gone": list(map(_eviction, plan.spared))},
+        "nodes": [
+            {"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count, **each}
+            for n in plan.nodes
+            for each in _each(n.environments)
+        ],
+        "idleNodes": [
+            {"pool": n.pool, "zone": n.zone, "count": n.count, **each}
+            for n in plan.idle
+            for each in _each(n.environments)
+        ],
+        "evictions": {"new": _evictions(plan.evictions), "gone": _evictions(plan.spared)},
         "budgets": [
             {
                 "budget": one.budget,
                 "object": str(one.object),
                 "change": "blocks" if one.is_new else "no longer blocks",
                 "always": one.always,
+                **each,
             }
             for one in plan.budgets
+            for each in _each(one.environments)
         ],
         "stuckRollouts": [
-            {"object": str(one.object), "why": one.why, "location": _place(one.location)} for one in plan.stuck
+            {"object": str(one.object), "why": one.why, "location": _place(one.location), **each}
+            for one in plan.stuck
+            for each in _each(one.environments)
         ],
         "room": [
-            {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after} for one in plan.room
+            {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after, **each}
+            for one in plan.room
+            for each in _each(one.environments)
         ],
         "cluster": plan.cluster,
         "notes": list(plan.notes),
@@ -60,6 +75,11 @@ def as_json(plan: Plan) -> str:
         "errorsBefore": [_error(one) for one in plan.errors_before],
     }
     return json_text(value, 2)
+
+
+def _each(environments: Sequence[str]) -> Sequence[Mapping[str, str]]:
+    """Return a key for each environment that something holds in; what holds in all of them stands once, without."""
+    return [{"environment": name} for name in environments] or [{}]
 
 
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
@@ -136,8 +156,8 @@ def _severity(finding: Finding | None) -> str | None:
     return None if finding is None else finding.severity.word
 
 
-def _eviction(one: Eviction) -> Mapping[str, Any]:
-    return {"by": str(one.by), "pods": list(one.pods)}
+def _evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
+    return [{"by": str(one.by), "pods": list(one.pods), **each} for one in found for each in _each(one.environments)]
 
 
 def _error(error: InputError) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.limits import LONGEST_REASON
@@ -33,7 +33,8 @@ def _left_out(count: int) -> str:
 
 def _head(plan: Plan) -> Iterator[str]:
     yield f"{MARK}\n## {'❌ ' if plan.is_worse else ''}kubesched-lint plan: {plain(words.result(plan))}\n"
-    yield f"\n{code(plan.before)} → {code(plan.after)}{f' on {plain(plan.cluster)}' if plan.cluster else ''}\n"
+    where = f" in {plain(', '.join(plan.environments))}" if plan.environments else ""
+    yield f"\n{code(plan.before)} → {code(plan.after)}{where}{f' on {plain(plan.cluster)}' if plan.cluster else ''}\n"
 
 
 def _blocks(plan: Plan) -> Iterator[Block]:
@@ -69,7 +70,7 @@ def _workloads(title: str, found: Sequence[WorkloadPlan]) -> Iterator[Block]:
 def _workload(one: WorkloadPlan) -> Iterator[str]:
     change = one.change
     where = f" ({_at(change.location)})" if change and change.location else ""
-    yield f"\n**{plain(str(one.object))}** {plain(words.actions(change))}{where}\n\n"
+    yield f"\n**{plain(words.name(one))}** {plain(words.actions(change))}{where}\n\n"
     if change is not None and change.fields:
         yield f"- {plain('; '.join(words.fields(change)))}\n"
     if change is not None and change.remark:
@@ -114,7 +115,7 @@ def _reasons(plan: Plan) -> Iterator[Block]:
     for row in plan.simulation.rows:
         lines = dict.fromkeys(line for cell in row.cells for line in words.reasons(cell))
         if lines:
-            subject = html(str(plan.simulation.workloads[row.number]))
+            subject = html(plan.simulation.named(row, str(plan.simulation.workloads[row.number])))
             text = "".join(f"- {plain(brief(line)[:LONGEST_REASON])}\n" for line in lines)
             yield Block(f"\n<details><summary>Why: {subject}</summary>\n\n{text}\n</details>\n", 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.printing import visible
@@ -46,7 +46,7 @@ def _lines(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
 def _workload(one: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
     change = one.change
     place = _at(change.location) if change else ""
-    yield f"{palette.bold(visible(str(one.object)))}  {visible(words.actions(change))}{palette.dim(visible(place))}"
+    yield f"{palette.bold(visible(words.name(one)))}  {visible(words.actions(change))}{palette.dim(visible(place))}"
     if change is not None and change.fields:
         yield from wrapped(visible(f"  {'; '.join(words.fields(change))}"), room, 4)
     if change is not None and change.remark:
@@ -116,7 +116,7 @@ def _end(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         yield from wrapped(visible(f"note: {note}"), room, 2)
     if words.rest(plan):
         yield from wrapped(words.rest(plan), room, 2)
-    if plan.cluster:
-        yield from wrapped(visible(f"cluster: {plan.cluster}"), room, 2)
+    if words.judged(plan):
+        yield from wrapped(visible(words.judged(plan)), room, 2)
     for line in wrapped(visible(words.result(plan)), room, 2):
         yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import CREATED, METADATA, REMOVED, SCALED, FieldChange, ObjectChange
-from kubesched_lint.commands.plan.room import Eviction
-from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
-from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan
+from kubesched_lint.commands.plan.room import Eviction, IdleChange
+from kubesched_lint.findings import Finding, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
-from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.cell_details import event_title, verdict_words
@@ -29,8 +30,11 @@ def title(plan: Plan) -> str:
 def result(plan: Plan) -> str:
     """Return the verdict on the change in one line."""
     if plan.stuck:
-        names = first_few([str(one.object) for one in plan.stuck])
-        return f"after this change {many(len(plan.stuck), 'rollout')} can never end: {names}"
+        named = _objects(plan, plan.stuck)
+        return f"after this change {many(len(named), 'rollout')} can never end: {first_few(named)}"
+    hanging = _objects(plan, [one for one in plan.workloads if _hangs_here(one)])
+    if hanging and plan.worst_finding is not Severity.ERROR:
+        return f"after this change {many(len(hanging), 'rollout')} cannot end on these nodes: {first_few(hanging)}"
     if plan.is_empty:
         return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
     cells = [change.direction for one in plan.workloads for change in one.cells]
@@ -41,8 +45,41 @@ def result(plan: Plan) -> str:
     gone = len(plan.findings.gone)
     parts += [f"{many(gone, 'finding')} gone"] if gone else []
     parts += [f"{many(better, 'cell')} better"] if better else []
+    open_ = _objects(plan, [one for one in plan.workloads if one.is_open])
     head = "worse" if plan.is_worse else "nothing is established to be worse"
+    if open_ and not plan.is_worse:
+        are = plural(len(open_), "is", "are")
+        head = f"nothing is known to get worse, but {many(len(open_), 'changed workload')} {are} unknown"
+        head = f"{head} ({first_few(open_)})"
     return f"{head}: {', '.join(parts)}" if parts else head
+
+
+def _objects(plan: Plan, found: Sequence[WorkloadPlan | StuckRollout]) -> list[str]:
+    """Return the names of objects, each once, with the environments that something holds in."""
+    where: dict[ObjectRef, dict[str, None]] = {}
+    for one in found:
+        where.setdefault(one.object, {}).update(dict.fromkeys(one.environments or plan.environments))
+    return [with_environments(str(ref), unless_all(list(each), plan.environments)) for ref, each in where.items()]
+
+
+def _hangs_here(one: WorkloadPlan) -> bool:
+    """Whether the change makes the workload's rollouts hang, with these manifests and nodes."""
+    return one.change is not None and any(
+        c.event == "rollout" and c.after is not None and c.after.verdict == BAD and c.after.always_stuck
+        for c in one.cells
+        if c.before is not None and c.before.verdict != BAD
+    )
+
+
+def name(one: WorkloadPlan) -> str:
+    """Return the name of a workload, with the environments in which its plan holds: ``Deployment shop/web (prod)``."""
+    return with_environments(str(one.object), one.environments)
+
+
+def judged(plan: Plan) -> str:
+    """Return the line that names the environments and the cluster; empty if there is neither."""
+    environments = f"environments: {', '.join(plan.environments)}" if plan.environments else ""
+    return "; ".join(filter(None, (environments, f"cluster: {plan.cluster}" if plan.cluster else "")))
 
 
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
@@ -185,26 +222,33 @@ def consequences(plan: Plan) -> Iterator[str]:
     """Yield sentences about rollouts that never end, nodes of pools, preemption and budgets."""
     for stuck in plan.stuck:
         place = f" ({stuck.location.path}:{stuck.location.span.line})" if stuck.location is not None else ""
-        yield f"the rollout of {stuck.object} that this change starts never ends: {stuck.why}{place}"
+        whose = with_environments(str(stuck.object), stuck.environments)
+        yield f"the rollout of {whose} that this change starts never ends: {stuck.why}{place}"
     more = [node for node in plan.nodes if node.count > 0]
-    less = [Added(n.pool, n.zone, n.shape, -n.count) for n in plan.nodes if n.count < 0]
+    less = [replace(node, count=-node.count) for node in plan.nodes if node.count < 0]
     if more:
-        yield f"the pools would add {', '.join(map(str, more))}"
+        yield f"the pools would add {', '.join(map(_with, more))}"
     if less:
-        yield f"the pools would no longer add {', '.join(map(str, less))}"
+        yield f"the pools would no longer add {', '.join(map(_with, less))}"
     for idle in plan.idle:
         count = replace(idle, count=abs(idle.count))
         verb = "could give back" if idle.count > 0 else "could no longer give back"
-        yield f"autoscalers {verb} {count}, which hold no pods but those of DaemonSets in one placement"
+        yield f"autoscalers {verb} {_with(count)}, which hold no pods but those of DaemonSets in one placement"
     yield from (f"{_evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
     yield from (f"{_evicts(one)} no longer" for one in plan.spared)
     for one in plan.budgets:
         verb = "no longer blocks" if not one.is_new else "blocks" if one.always else "may block"
-        yield f"PodDisruptionBudget {one.budget} {verb} drains of nodes with pods of {one.object}"
+        whose = with_environments(str(one.object), one.environments)
+        yield f"PodDisruptionBudget {one.budget} {verb} drains of nodes with pods of {whose}"
+
+
+def _with(one: Added | IdleChange) -> str:
+    return with_environments(str(one), one.environments)
 
 
 def _evicts(one: Eviction) -> str:
-    return f"{one.by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods)})"
+    by = with_environments(str(one.by), one.environments)
+    return f"{by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods)})"
 
 
 def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -213,8 +257,9 @@ def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     table: dict[str, dict[str, str]] = {}
     for one in plan.room:
         ends = (_NOTHING if n is None else _amount(one.resource, n) for n in (one.before, one.after))
-        table.setdefault(one.zone, {})[one.resource] = " → ".join(ends)
-    rows = [(zone or "no zone", *(cells.get(r, "") for r in resources)) for zone, cells in table.items()]
+        where = with_environments(one.zone or "no zone", one.environments)
+        table.setdefault(where, {})[one.resource] = " → ".join(ends)
+    rows = [(where, *(cells.get(r, "") for r in resources)) for where, cells in table.items()]
     return ("free", *resources), rows
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
-from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.findings import Location, Severity
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
+from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade
 from kubesched_lint.report.cell_details import details as behind
@@ -36,7 +36,7 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
         yield from behind(simulation, palette, room)
     for entry in simulation.skews:
         yield ""
-        yield from _skew(entry.workload, entry.skew)
+        yield from _skew(with_environments(str(entry.workload), entry.environments), entry.skew)
     if simulation.before is not None and simulation.after is not None:
         yield ""
         yield from _pictures(simulation, palette, room)
@@ -53,7 +53,8 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
 
 def _short(shortage: Shortage) -> str:
     place = shortage.location
-    return visible(f"{shortage.message}  {place.path}:{place.span.line}")
+    message = with_environments(shortage.message, shortage.environments)
+    return visible(f"{message}  {place.path}:{place.span.line}")
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------
@@ -62,8 +63,8 @@ def _short(shortage: Shortage) -> str:
 def _matrix(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """The matrix, in several blocks if the terminal is too narrow for all events."""
     refs = [workload.ref for workload in simulation.workloads]
-    names = [visible(ref.title) for ref in refs]
-    heads = [("", ""), *((names[r.number], refs[r.number].kind) for r in simulation.rows)]
+    names = [visible(simulation.named(row, refs[row.number].title)) for row in simulation.rows]
+    heads = [("", ""), *((name, refs[r.number].kind) for name, r in zip(names, simulation.rows, strict=True))]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
     columns = [
         [event_title(e), *(visible(r.cells[i].text) for r in simulation.rows)] for i, e in enumerate(simulation.events)
@@ -226,8 +227,8 @@ def _not_established(simulation: SimulationReport, room: int) -> Iterator[str]:
 # --- skew -----------------------------------------------------------------------------------------------------------
 
 
-def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
-    pods = f"{visible(str(workload))}: pods per {visible(skew.topology_key)}"
+def _skew(workload: str, skew: Skew) -> Iterator[str]:
+    pods = f"{visible(workload)}: pods per {visible(skew.topology_key)}"
     yield f"{pods} after {event_title(skew.event)}, {skew.runs} random runs"
     yield f"  {'/'.join(map(visible, skew.domains))}"
     for counts, times in skew.ends:
@@ -254,11 +255,19 @@ def _pictures(simulation: SimulationReport, palette: Palette, room: int) -> Iter
 
 
 def as_json(simulation: SimulationReport) -> str:
-    """Return one JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
+    """Return one JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``.
+
+    What holds in some environments only has one entry for each; what holds in all of them stands once and names none.
+    """
     value = {
         "workloads": [
-            {"object": str(simulation.workloads[r.number]), "cells": [_cell(simulation, c) for c in r.cells]}
+            {
+                "object": str(simulation.workloads[r.number]),
+                **environment,
+                "cells": [_cell(simulation, c) for c in r.cells],
+            }
             for r in simulation.rows
+            for environment in _each_of(simulation.where(r))
         ],
         "skews": [
             {
@@ -268,8 +277,10 @@ def as_json(simulation: SimulationReport) -> str:
                 "domains": t.skew.domains,
                 "runs": t.skew.runs,
                 "ends": [{"pods": counts, "times": times} for counts, times in t.skew.ends],
+                **environment,
             }
             for t in simulation.skews
+            for environment in _each_of(t.environments)
         ],
         "shortages": [
             {
@@ -278,14 +289,22 @@ def as_json(simulation: SimulationReport) -> str:
                 "objects": list(map(str, one.workloads)),
                 "assumes": one.evidence.assumes,
                 "at": _place(one.location),
+                **environment,
             }
             for one in simulation.shortages
+            for environment in _each_of(one.environments)
         ],
         "refused": simulation.refused,
         "notes": simulation.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }
     return json_text(value, 2)
+
+
+def _each_of(environments: Sequence[str]) -> Iterator[dict[str, str]]:
+    yield from ({"environment": name} for name in environments)
+    if not environments:
+        yield {}
 
 
 def _place(place: Location) -> dict[str, object]:
@@ -321,7 +340,9 @@ def as_html_fragment(simulation: SimulationReport) -> str:
     for row in simulation.rows:
         workload = simulation.workloads[row.number]
         cells = "".join(f'<td class="{c.verdict}" title="{esc(c.why)}">{esc(c.text)}</td>' for c in row.cells)
-        rows.append(f"<tr><th>{esc(workload.ref.title)}</th><td>{workload.ref.kind}</td>{cells}</tr>")
+        rows.append(
+            f"<tr><th>{esc(simulation.named(row, workload.ref.title))}</th><td>{workload.ref.kind}</td>{cells}</tr>"
+        )
     body = "\n".join(rows)
     short = "".join(f"<p>{esc(_short(shortage))}</p>\n" for shortage in simulation.shortages)
     return f'{short}<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

@@ -55,16 +55,41 @@ def test_simulate_reads_one_target(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("why", "web"), ("simulate",)])
-def test_one_question_where_several_targets_could_be_meant(repo: Path, command: tuple[str, ...]) -> None:
+def test_paths_without_a_cluster_and_unknown_names_raise_one_question(repo: Path, command: tuple[str, ...]) -> None:
     for args, words in {
-        (): f"{QUESTION}: name one with --target.",
-        (".",): f"{QUESTION}: name one with --target.",
         ("shop",): f"{QUESTION}, and PATH has no cluster: name a target with --target, or give a --cluster.",
         ("--target", "edgy"): "did you mean `edge`?",
         ("shop", "--target", "edge"): "leave out PATH",
     }.items():
         done = run(*command, *args)
         assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+
+
+def test_without_a_name_simulate_judges_every_target_on_its_cluster(repo: Path) -> None:
+    for args in ((), (".",)):
+        done = run("simulate", *args, "--events", "deploy", "--format", "json")
+        rows = json.loads(done.stdout)["workloads"]
+        found = {(row["object"], row.get("environment")): row["cells"][0]["verdict"] for row in rows}
+        assert done.exit_code == 1
+        assert found["Deployment shop/search", "prod-eu"] == "fine"
+        assert found["Deployment shop/search", "prod-us"] == "bad"
+        assert ("Deployment ingress/proxy", "edge") in found
+        assert len([name for name, _ in found if name == "Deployment shop/web"]) == 2
+    text = run("simulate", "--events", "deploy").stdout
+    assert "shop/search (prod-us)" in text
+    picture = run("simulate", "--events", "deploy", "--picture", "deploy")
+    assert (picture.exit_code, "choose a target with --target" in picture.stderr) == (2, True)
+
+
+def test_why_answers_for_every_target_that_has_the_workload(repo: Path) -> None:
+    done = run("why", "search")
+    assert done.exit_code == 1
+    assert "Deployment shop/search (prod-eu)" in done.stdout
+    assert "Deployment shop/search (prod-us)" in done.stdout
+    told = json.loads(run("why", "search", "--format", "json").stdout)["answers"]
+    assert [one["environment"] for one in told] == ["prod-eu", "prod-us"]
+    nowhere = run("why", "no-such")
+    assert (nowhere.exit_code, "nothing is named 'no-such'" in nowhere.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", [("why", "web"), ("simulate", "--events", "deploy")])
@@ -99,10 +124,11 @@ def test_what_a_target_names_is_applied_together(repo: Path) -> None:
     }
     for command, word in words.items():
         together = run(*command).stdout
-        assert "define the same workloads" in run(*command, *apart).stdout
-        assert "define the same workloads" not in together
+        assert "(common" in run(*command, *apart).stdout or "(eu" in run(*command, *apart).stdout
+        assert "(common" not in together
+        assert "(eu" not in together
         assert word in together
-        assert word not in run(*command, *apart).stdout
+    assert "2 pods of the other manifests" not in run("why", "mail", *apart).stdout
     assert "judged apart" in run("lint", *apart).stdout
     assert "judged apart" not in run("lint").stdout
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell

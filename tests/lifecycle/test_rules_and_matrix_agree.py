@@ -9,7 +9,8 @@ import pytest
 from hypothesis import settings
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS

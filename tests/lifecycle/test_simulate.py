@@ -9,7 +9,8 @@ import pytest
 
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.picture import Box, Picture
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS

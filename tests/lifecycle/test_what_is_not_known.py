@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN

@@ -6,8 +6,9 @@ from pathlib import Path as File
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
-from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.why.ask import Question, answer, answers
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -73,12 +74,17 @@ def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:
     )
 
 
-def test_of_two_folders_that_define_the_same_workloads_one_is_simulated_and_named() -> None:
+def test_of_two_folders_that_define_the_same_workloads_each_is_simulated_and_named() -> None:
     found = report_of(
         {"a/web.yaml": deployment(2), "a/api.yaml": deployment(1, name="api"), "b/web.yaml": deployment(3)}
     )
-    assert texts(found) == [("web", "3/3 ok")]
-    assert found.notes[0] == "a and b define the same workloads: uses b"
+    assert [found.named(row, text[0]) for row, text in zip(found.rows, texts(found), strict=True)] == [
+        "web (a)",
+        "web (b)",
+        "api (a)",
+    ]
+    assert texts(found) == [("web", "2/2 ok"), ("web", "3/3 ok"), ("api", "1/1 ok")]
+    assert "judged apart, because they define the same workloads: a and b" in found.notes
 
 
 def test_in_one_file_the_later_definition_replaces_the_earlier() -> None:
@@ -99,7 +105,7 @@ def test_the_autoscaler_of_a_definition_that_is_not_taken_is_left_out_and_named(
     assert "not used: autoscalers of other definitions: shop/web" in found.notes
     for folder in ("b", "c"):
         found = report_of({"b/web.yaml": deployment(3), f"{folder}/web.yaml": f"{deployment(2)}---\n{SCALER}"})
-        assert texts(found) == [("web", "7/7 ok")]
+        assert texts(found)[-1] == ("web", "7/7 ok")
 
 
 def test_objects_of_one_folder_are_taken_together() -> None:
@@ -127,6 +133,8 @@ spec: {minAvailable: N, selector: {matchLabels: {app: web}}}
 
 def test_why_answers_for_a_name_that_is_defined_twice_and_says_for_which() -> None:
     files = {"a/web.yaml": deployment(2, "eu-west-1a"), "b/web.yaml": deployment(2, "eu-west-1b")}
+    first, second = answers(Question("web"), read(files).inventory, three_zones())
+    assert (first.environments, second.environments) == (("a",), ("b",))
     found = answer(Question("web"), read(files).inventory, three_zones())
     zones = {n.labels["topology.kubernetes.io/zone"] for n in three_zones().inventory.nodes}
     assert len(zones) == 3
@@ -134,7 +142,10 @@ def test_why_answers_for_a_name_that_is_defined_twice_and_says_for_which() -> No
     assert {n.labels["topology.kubernetes.io/zone"] for n in three_zones().inventory.nodes if n.name in fitting} == {
         "eu-west-1b"
     }
-    assert "a and b define the same workloads: uses b" in found.notes
+    assert "in b; the answer differs in a" in found.notes
+    assert [
+        one.environments for one in answers(Question("web", environments=("a",)), read(files).inventory, three_zones())
+    ] == [("a",)]
 
 
 def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
@@ -143,8 +154,9 @@ def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
         "a/api.yaml": deployment(1, name="api"),
         "b/web.yaml": deployment(3),
     }
-    found = answer(Question("api"), read(files).inventory, three_zones())
-    assert "a and b define the same workloads: uses a" in found.notes
+    (only,) = answers(Question("api"), read(files).inventory, three_zones())
+    assert only.environments == ("a",), "b has no such workload"
+    found = only.explanation
     assert "1 pod of the other manifests" not in " ".join(found.notes)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.one_answer.scenes import FIXTURES
@@ -20,8 +24,21 @@ def failures(case: dict[str, Any]) -> list[str]:
     folder = FOLDER / case["dir"]
     if case.get("check") == "ends":
         return list(_rare_ends(case, folder))
-    asked = [case, *case.get("also", [])]
-    return [f"{' '.join(one['argv'])}: {why}" for one in asked for why in _wrong(one["argv"], one["expect"], folder)]
+    with _changed(folder) if case.get("git") else nullcontext(folder) as place:
+        asked = [case, *case.get("also", [])]
+        return [f"{' '.join(one['argv'])}: {why}" for one in asked for why in _wrong(one["argv"], one["expect"], place)]
+
+
+@contextmanager
+def _changed(folder: Path) -> Iterator[Path]:
+    """A repository with ``base`` as the branch main, in whose work tree ``head`` is checked out."""
+    with TemporaryDirectory() as place:
+        shutil.copytree(folder / "base", place, dirs_exist_ok=True)
+        author = ("-c", "user.name=test", "-c", "user.email=test@example.com")
+        for argv in (["init", "-q", "-b", "main"], ["add", "."], [*author, "commit", "-q", "-m", "base"]):
+            subprocess.run(["git", *argv], cwd=place, check=True, capture_output=True)
+        shutil.copytree(folder / "head", place, dirs_exist_ok=True)
+        yield Path(place)
 
 
 def _rare_ends(case: dict[str, Any], folder: Path) -> Iterator[str]:

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.verdicts import Cell

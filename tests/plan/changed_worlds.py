@@ -16,7 +16,8 @@ import yaml
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.plan.affected import affected
-from kubesched_lint.commands.plan.run import Plan, plan
+from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import ObjectRef

@@ -19,7 +19,9 @@ from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.changes import ObjectChange
-from kubesched_lint.commands.plan.run import Plan, as_it_runs, plan
+from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.run import plan
+from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Report

@@ -8,7 +8,8 @@ from textwrap import dedent
 import pytest
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options

@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.options import Options

@@ -19,7 +19,8 @@ from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.linter.lint import lint

@@ -22,7 +22,8 @@ from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort

@@ -10,7 +10,8 @@ from kubesched_lint.analysis.worlds import grown_world, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import FEW_ROWS, MOST_CELLS, MOST_ROWS, MOST_WORKLOADS
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options

@@ -6,7 +6,7 @@ compares with nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -18,44 +18,31 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.room import Placement, placement, resources_of
+from kubesched_lint.commands.plan.scenes import Scene, Side, clusters_of
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
-from kubesched_lint.findings import ObjectRef, Report
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.findings import Report
 from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, finding_changes
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
-from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 T = TypeVar("T")
 
 
-class Side(Struct, frozen=True):
-    """One version of the manifests on its cluster."""
-
-    once: Version
-    """With one definition of each object: what is simulated."""
-    whole: Version
-    """What is linted."""
-    cluster: Cluster
-    written: World
-    """The world of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
-
-    @property
-    def world(self) -> World:
-        """The same without what the API server refuses."""
-        return accepted(self.written)
+Rows = tuple[SimulationReport | None, SimulationReport | None]
+"""The cells of both sides, the first one before the change; None where nothing was simulated."""
+Ends = tuple[Placement, Placement]
 
 
-class Judgement(Struct, frozen=True):
-    """What is known of the two sides, the first one before the change; ``ends`` is None if it is not known."""
+class Findings(Struct, frozen=True):
+    """The reports of both sides on all manifests, and how they differ."""
 
-    rows: tuple[SimulationReport | None, SimulationReport | None]
     reports: tuple[Report, Report]
     findings: FindingChanges
-    ends: tuple[Placement, Placement] | None
     notes: tuple[str, ...]
 
 
@@ -64,19 +51,51 @@ def most_steps(*sides: Version) -> int:
     return MOST_STEPS + STEPS_EACH * sum(len(side.manifests.documents) for side in sides)
 
 
-def judged(
-    sides: Sequence[Side], events: Sequence[str], shown: Collection[ObjectRef], rulebook: Rulebook, *, is_placed: bool
-) -> Judgement:
-    """Simulate the workloads in ``shown``, lint everything, and place all pods if ``is_placed``."""
-    resources = resources_of(side.world for side in sides)
-    # Each side has a quarter for its cells, and a sixth for its findings; what one leaves, those after it may use.
-    old, new = (_part(4 - turn, partial(_simulated, side, events, shown)) for turn, side in enumerate(sides))
-    reports = [_linted(3 - turn, side, rulebook) for turn, side in enumerate(sides)]
-    ends, why_no_ends = _ends(sides, resources) if is_placed else (None, ())
-    before, after = (report or Report() for report in reports)
-    notes = tuple(_uncompared(reports))
-    findings = FindingChanges() if None in reports else _established(finding_changes(before, after), before, after)
-    return Judgement((old, new), (before, after), findings, ends, (*notes, *why_no_ends))
+def simulated(scenes: Sequence[Scene], events: Sequence[str]) -> list[Rows]:
+    """Return the cells of each environment, for the workloads that the change may touch there."""
+    # With one environment, each side has a quarter for its cells, and a sixth for its findings; what one leaves, those
+    # after it may use.
+    left = 2 * len(scenes) + 2
+    found: list[Rows] = []
+    for scene in scenes:
+        first = _part(left, partial(_simulated, scene.before, scene, events))
+        found.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events))))
+        left -= 2
+    return found
+
+
+def linted(
+    before: Version, after: Version, scenes: Sequence[Scene], cluster: Cluster, rulebook: Rulebook, *, running: bool
+) -> Findings:
+    """Lint all manifests of both sides: each environment knows the cluster without what only the other side has."""
+    if len(scenes) == 1:
+        known: list[tuple[Cluster, World | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
+    else:
+        known = [(each, None) for each in clusters_of(before, after, cluster, running=running)]
+    first, last = (
+        _linted(3 - turn, side, *on, rulebook)
+        for turn, (side, on) in enumerate(zip((before, after), known, strict=True))
+    )
+    reports = first or Report(), last or Report()
+    notes = tuple(_uncompared((first, last)))
+    if first is None or last is None:
+        return Findings(reports, FindingChanges(), notes)
+    return Findings(reports, _established(finding_changes(*reports), *reports), notes)
+
+
+def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]:
+    """Place all pods of both sides in each environment that the change touches; notes say where that is not known."""
+    found: list[Ends | None] = []
+    notes: list[str] = []
+    for number, scene in enumerate(scenes):
+        if not scene.touched:
+            found.append(None)
+            continue
+        resources = resources_of(side.world for side in scene.sides)
+        ends, why_no_ends = _ends(scene.sides, resources, 2 * (len(scenes) - number))
+        found.append(ends)
+        notes.extend(why_no_ends)
+    return found, tuple(dict.fromkeys(notes))
 
 
 def _part(parts: int, compute: Callable[[], T]) -> T:
@@ -85,40 +104,36 @@ def _part(parts: int, compute: Callable[[], T]) -> T:
         return compute()
 
 
-def _simulated(side: Side, events: Sequence[str], rows: Collection[ObjectRef]) -> SimulationReport | None:
+def _simulated(side: Side, scene: Scene, events: Sequence[str]) -> SimulationReport | None:
+    once, rows = side.once, scene.shown
     if not rows:
         return None
-    once = side.once
-    titled(f"simulating {many(len(rows), 'workload')} of {once.name}")
+    where = f" in {scene.name}" if scene.name else ""
+    titled(f"simulating {many(len(rows), 'workload')} of {once.name}{where}")
     effort = effort_for(len(rows))
     return simulate(once.manifests, side.cluster, once.options, events, effort, only=rows, written=side.written)
 
 
-def _linted(parts: int, side: Side, rulebook: Rulebook) -> Report | None:
-    """Return the findings; None where the work ends before rules run."""
-    manifests = side.whole.manifests
+def _linted(parts: int, side: Version, cluster: Cluster, world: World | None, rulebook: Rulebook) -> Report | None:
+    """Return the findings; None where the work ends before rules run. ``world`` may be that of the manifests."""
+    manifests, options = side.manifests, side.options
     if manifests.is_empty and not manifests.inventory.workloads:
         return Report()  # everything is created or removed, which is no error
-    titled(f"linting {side.whole.name}")
-    options, world = side.whole.options, side.written
-    is_same = (
-        manifests.inventory is world.manifests and manifests.premises(options).settled(side.cluster) == world.premises
-    )
+    titled(f"linting {side.name}")
+    if world is not None and (
+        manifests.inventory is not world.manifests or manifests.premises(options).settled(cluster) != world.premises
+    ):
+        world = None
     try:
-        return _part(
-            parts,
-            lambda: report_on(manifests, side.cluster, (), options, rulebook, world=world if is_same else None),
-        )
+        return _part(parts, lambda: report_on(manifests, cluster, (), options, rulebook, world=world))
     except work.OutOfWorkError:
         return None
 
 
-def _ends(
-    sides: Sequence[Side], resources: Sequence[str]
-) -> tuple[tuple[Placement, Placement] | None, tuple[str, ...]]:
+def _ends(sides: Sequence[Side], resources: Sequence[str], parts: int) -> tuple[Ends | None, tuple[str, ...]]:
     """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
     try:
-        old, new = (_part(2 - turn, partial(placement, side.world, resources)) for turn, side in enumerate(sides))
+        old, new = (_part(parts - turn, partial(placement, side.world, resources)) for turn, side in enumerate(sides))
     except work.OutOfWorkError as reason:
         return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
     return (old, new), ()

@@ -35,6 +35,8 @@ class Eviction(Struct, frozen=True):
 
     by: ObjectRef
     pods: tuple[str, ...]
+    environments: tuple[str, ...] = ()
+    """Where it holds, if not in all environments that were judged; so of all changes here."""
 
 
 class Placement(Struct, frozen=True):
@@ -55,6 +57,7 @@ class RoomChange(Struct, frozen=True):
     resource: str
     before: int | None
     after: int | None
+    environments: tuple[str, ...] = ()
 
 
 class IdleChange(Struct, frozen=True):
@@ -63,6 +66,7 @@ class IdleChange(Struct, frozen=True):
     pool: str
     zone: str
     count: int
+    environments: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{many(self.count, 'node')} of pool {self.pool}{f' in {self.zone}' if self.zone else ''}"

@@ -33,6 +33,8 @@ class Shortage(Struct, frozen=True):
     evidence: Evidence
     workloads: tuple[ObjectRef, ...]
     location: Location
+    environments: tuple[str, ...] = ()
+    """Where it holds, if not in all environments that were judged."""
 
 
 def errors_about_placement(manifests: ManifestSet, world: World, options: Options) -> Sequence[Judged]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
@@ -21,16 +20,16 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
+from kubesched_lint.commands.simulate.found import SimulationReport, WorkloadSkew, merged
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
-    Shortage,
     errors_about_placement,
     shortages,
     with_proofs,
 )
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.findings import InputError, Location, ObjectRef
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
@@ -38,13 +37,12 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, refused
+from kubesched_lint.lifecycle.verdicts import Cell, cut_short, refused
 from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.variants import as_applied
-from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
@@ -63,41 +61,6 @@ _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
-class WorkloadSkew(Struct, frozen=True):
-    workload: Workload
-    skew: Skew
-
-
-class SimulationReport(Struct, frozen=True):
-    """Everything that a report of ``simulate`` may show."""
-
-    workloads: tuple[Workload, ...]
-    events: tuple[str, ...]
-    rows: tuple[Row, ...]
-    shortages: tuple[Shortage, ...] = ()
-    """What is proven for every order and no row shows, such as what the set lacks whichever pods wait."""
-    skews: tuple[WorkloadSkew, ...] = ()
-    before: Picture | None = None
-    after: Picture | None = None
-    pictured: str = ""
-    """The event between ``before`` and ``after``."""
-    errors: tuple[InputError, ...] = ()
-    notes: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    """What the API server refuses, and why: one line for each object. All else is judged without these."""
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether a cell is proven bad for every scheduler, the set is proven too large, or an object is refused."""
-        is_short = bool(self.shortages or self.refused)
-        return is_short or any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
-
-    def place(self, cell: Cell) -> Location | None:
-        """Return the manifest line to blame; None if there is none."""
-        source = cell.blamed.source if cell.blamed is not None else None
-        return None if source is None or not cell.at else location_of(source, cell.at, key=cell.at_key)
-
-
 def simulate(
     manifests: ManifestSet,
     cluster: Cluster,
@@ -109,19 +72,46 @@ def simulate(
     wishes: Wishes | None = None,
     written: World | None = None,
 ) -> SimulationReport:
-    """Return the matrix, or its rows for the workloads in ``only``.
+    """Return the matrix, or its rows for the workloads in ``only``, in each environment of the manifests.
 
     ``written``: the manifests, each object defined once, on the cluster as below, if the caller has that world already.
     Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
     for an unknown event, workload, node or label.
     """
-    inventory, chosen = defined_once(manifests.inventory, options)
-    written = written or World(inventory, without_transient(cluster), manifests.premises(options))
-    world = accepted(written)
     effort, wishes = effort or Effort(), wishes or Wishes()
-    limit = (
-        _steps(effort, inventory, len(cluster.inventory.nodes), len(world.pools)) * WHOLE * (1 + len(wishes.suppose))
-    )
+    if written is not None:
+        return _in_world(manifests, cluster, written, options, (), events, effort, pictured, only, wishes)
+    found = environments_of(manifests.inventory, options.together, options.environments)
+    if pictured and len(found.each) > 1:
+        raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(found.names)})")
+    parts = []
+    for turn, one in enumerate(found.each):
+        rows = only if len(found.each) == 1 and not one.name else one.subjects.intersection(only or one.subjects)
+        world = World(one.manifests, without_transient(cluster), manifests.premises(options))
+        with work.within(work.share(0, len(found.each) - turn)):
+            try:
+                part = _in_world(manifests, cluster, world, options, one.notes, events, effort, pictured, rows, wishes)
+            except ValueError as error:
+                raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
+        parts.append((one.name, part))
+    return merged(parts, found.notes)
+
+
+def _in_world(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    written: World,
+    options: Options,
+    chosen: Sequence[str],
+    events: Sequence[str],
+    effort: Effort,
+    pictured: str,
+    only: Collection[ObjectRef] | None,
+    wishes: Wishes,
+) -> SimulationReport:
+    """Return the report on one set that defines each object once; ``chosen`` are notes about that."""
+    world, nodes = accepted(written), len(cluster.inventory.nodes)
+    limit = _steps(effort, written.manifests, nodes, len(world.pools)) * WHOLE * (1 + len(wishes.suppose))
     try:
         with work.within(limit):
             found = _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
@@ -263,13 +253,6 @@ def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequ
 def _beside(row: Row, other: Row) -> Row:
     """Return the row with the cells of another one for the same workload."""
     return replace(row, cells=(*row.cells, *other.cells))
-
-
-def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:
-    """Return the inventory without alternatives, with one definition per object, and notes on the choices."""
-    if not (manifests.has_duplicates or manifests.has_namesakes):
-        return manifests, ()
-    return as_applied(manifests, together=options.together)
 
 
 def check_events(events: Sequence[str], known: Sequence[str]) -> None:

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages

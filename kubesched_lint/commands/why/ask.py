@@ -24,9 +24,10 @@ from kubesched_lint.commands.why.groups import foreign_notes, group_answer, grou
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.linter.duplicate_definitions import one_of_each
-from kubesched_lint.linter.variants import as_applied
+from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.model.feature_gates import GROUPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
@@ -62,6 +63,8 @@ class Question(Struct, frozen=True):
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together."""
     feature_gates: str = ""
+    environments: tuple[str, ...] = ()
+    """Names of the environments to answer in; empty: all of them."""
     counts_devices: bool = True
     """Ask the allocator of devices; not where it gave up."""
 
@@ -71,16 +74,53 @@ class Question(Struct, frozen=True):
         return Premises(self.apply_order, self.kubernetes_version, feature_gates=self.feature_gates)
 
 
-def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
-    """Return the explanation for the named pod.
+class Answer(Struct, frozen=True):
+    """An explanation, and the environments in which it holds if the manifests have several."""
 
-    Raises NamingError, ClusterError if the nodes are unknown, and OutOfWorkError beyond the limit of work.
+    environments: tuple[str, ...]
+    explanation: Explanation
+
+
+def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
+    """Return the explanation for the named pod; where environments differ, that of the last, which a note names.
+
+    Raises like ``answers``.
+    """
+    found = answers(question, manifests, cluster)
+    explanation, where = found[-1].explanation, found[-1].environments
+    others = [name for each in found[:-1] for name in each.environments]
+    note = [f"in {first_few(where)}; the answer differs in {first_few(others)}"] if others else []
+    return replace(explanation, notes=(*explanation.notes, *note))
+
+
+def answers(question: Question, manifests: Inventory, cluster: Cluster) -> list[Answer]:
+    """Return the explanation for the named pod in each environment that has it; equal ones stand once.
+
+    Raises NamingError, ClusterError if the nodes are unknown, ValueError for an environment that is not there, and
+    OutOfWorkError beyond the limit of work.
     """
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
+    environments = environments_of(manifests, question.together, question.environments).each
+    subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
+    ref = ObjectRef(subject.kind, subject.namespace, subject.name)
+    asked = [one for one in environments if subject.workload is None or ref in one.subjects] or environments
+    found: list[tuple[Explanation, list[str]]] = []
+    for one in asked:
+        told = _answer(question, one.whole, cluster)
+        same = next((names for other, names in found if other == told), None)
+        if same is None:
+            found.append((told, [one.name]))
+        else:
+            same.append(one.name)
+    return [Answer(tuple(filter(None, names)), told) for told, names in found]
+
+
+def _answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
+    """Return the explanation in a set that may define an object several times, but has no alternatives."""
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
     ours = (workload.source for workload in manifests.workloads if workload is subject.workload)
-    once, chosen = as_applied(manifests, next(ours, None), question.together)
+    once, chosen = one_of_each(manifests, next(ours, None))
     written = World(once, cluster, question.premises)
     refused = refused_objects(written)
     why = refused.get(subject.workload.source) if subject.workload is not None else None

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.workloads.paths import misspelt
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import Kinds

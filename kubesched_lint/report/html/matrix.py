@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
@@ -43,7 +43,7 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in simulation.events)
     head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
-    names = [str(simulation.workloads[row.number]) for row in rows]
+    names = [simulation.named(row, str(simulation.workloads[row.number])) for row in rows]
     for row, name in zip(rows, names, strict=True):
         yield from _row(simulation, row, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
@@ -77,11 +77,12 @@ def _row(
     ref = workload.ref
     name = f'<span class="name">{esc(ref.namespace)}/{esc(ref.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
-    kind = " · ".join((ref.kind, shortened(file, 40))) if several and file else ref.kind
+    where = [", ".join(simulation.holds_in.get(row.number, ())), *([shortened(file, 40)] if several else [])]
+    kind = " · ".join((ref.kind, *filter(None, where)))
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:
-            title = f"{esc(str(workload))}, {esc(event_title(event))}: {esc(cell.text)}"
+            title = f"{esc(simulation.named(row, str(workload)))}, {esc(event_title(event))}: {esc(cell.text)}"
             lines = "".join(_lines(simulation, cell, common))
             yield (
                 f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'

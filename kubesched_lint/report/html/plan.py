@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
@@ -23,7 +23,7 @@ def as_html(plan: Plan) -> Iterator[str]:
     yield from head(words.result(plan), scripted=False)
     yield "<main>\n"
     yield f'<section class="summary"><h1>{esc(words.result(plan))}</h1>\n<p>{esc(words.title(plan))}</p>'
-    yield from (f"<p>{esc(line)}</p>" for line in (plan.cluster, words.rest(plan)) if line)
+    yield from (f"<p>{esc(line)}</p>" for line in (words.judged(plan), words.rest(plan)) if line)
     yield "</section>\n"
     if plan.errors:
         yield from part("errors", "Could not be read", _list(f"{e.path}:{e.line}: {e.message}" for e in plan.errors))
@@ -67,7 +67,7 @@ def _workload(one: WorkloadPlan, plan: Plan) -> Iterator[str]:
     fields = "; ".join(words.fields(change)) if change else ""
     remark = f"<br><small>{esc(change.remark)}</small>" if change and change.remark else ""
     at = _at(change.location) if change else ""
-    name = f"{esc(str(one.object))} <small>{esc(at)}</small>"
+    name = f"{esc(words.name(one))} <small>{esc(at)}</small>"
     yield f'<tr><th scope="row">{name}</th><td>{esc(words.actions(change))}{remark}</td><td>{esc(fields)}</td></tr>\n'
     for cell in words.cells_in_order(one.cells):
         yield _cell(cell, plan)

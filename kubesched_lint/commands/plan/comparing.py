@@ -1,0 +1,96 @@
+"""What two simulations of an environment say about a change: cells that differ, rollouts that hang, drains blocked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint.commands.plan.found import BudgetChange, CellChange, StuckRollout
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.verdict_order import BETTER, differs
+from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
+from kubesched_lint.model.policy import DisruptionBudget
+
+
+def cell_changes(
+    before: SimulationReport | None, after: SimulationReport | None
+) -> Iterator[tuple[ObjectRef, tuple[CellChange, ...]]]:
+    """Yield the workloads with changed cells."""
+    old, new = _cells(before), _cells(after)
+    for ref in {**old, **new}:
+        ours, theirs = old.get(ref, {}), new.get(ref, {})
+        pairs = ((event, ours.get(event), theirs.get(event)) for event in {**ours, **theirs})
+        found = tuple(_cell_change(after, *pair) for pair in pairs if differs(*pair[1:]))
+        if found:
+            yield ref, found
+
+
+def _cell_change(after: SimulationReport | None, event: str, ours: Cell | None, theirs: Cell | None) -> CellChange:
+    place = after.place(theirs) if after is not None and theirs is not None else None
+    return CellChange(event, ours, theirs, place)
+
+
+def established_never(before: SimulationReport | None, after: SimulationReport | None) -> frozenset[ObjectRef]:
+    """Return the workloads with a cell that is established neither before nor after the change."""
+    old, new = _cells(before), _cells(after)
+    return frozenset(
+        ref
+        for ref, ours in old.items()
+        for event, cell in ours.items()
+        if cell.verdict == UNKNOWN and (other := new.get(ref, {}).get(event)) and other.verdict == UNKNOWN
+    )
+
+
+def unknown_in(simulation: SimulationReport | None) -> frozenset[ObjectRef]:
+    """Return the workloads with a cell that is not established."""
+    found = _cells(simulation)
+    return frozenset(ref for ref, cells in found.items() if any(c.verdict == UNKNOWN for c in cells.values()))
+
+
+def explained(
+    after: SimulationReport | None, cells: Mapping[ObjectRef, Sequence[CellChange]]
+) -> SimulationReport | None:
+    """Return the simulation with its changed cells only, without those that became better."""
+    if after is None or not cells:
+        return None
+    rows = []
+    for row in after.rows:
+        changes = cells.get(after.workloads[row.number].ref, ())
+        changed = {change.event for change in changes if change.direction != BETTER}
+        rows.append(replace(row, cells=tuple(cell for cell in row.cells if cell.event in changed)))
+    return replace(after, rows=tuple(row for row in rows if row.cells), skews=(), notes=(), errors=())
+
+
+def _cells(simulation: SimulationReport | None) -> Mapping[ObjectRef, Mapping[str, Cell]]:
+    if simulation is None:
+        return {}
+    return {simulation.workloads[r.number].ref: {c.event: c for c in r.cells} for r in simulation.rows}
+
+
+def budget_changes(cells: Mapping[ObjectRef, Sequence[CellChange]]) -> Iterator[BudgetChange]:
+    for ref, changes in cells.items():
+        for change in changes:
+            ends = ((_blocking(change.before), change.before, False), (_blocking(change.after), change.after, True))
+            if ends[0][0] != ends[1][0]:
+                for name, cell, is_new in ends:
+                    if name and cell is not None:
+                        yield BudgetChange(name, ref, is_new, cell.always_stuck)
+
+
+def stuck_rollouts(after: SimulationReport | None, started: Collection[ObjectRef]) -> Iterator[StuckRollout]:
+    """Yield the rollouts of workloads whose template the change differs in, if they are proven never to end."""
+    if after is None:
+        return
+    for row in after.rows:
+        ref = after.workloads[row.number].ref
+        for cell in row.cells:
+            if ref in started and cell.event == "rollout" and cell.verdict == BAD and cell.proven and cell.always_stuck:
+                yield StuckRollout(ref, cell.why, after.place(cell))
+
+
+def _blocking(cell: Cell | None) -> str:
+    """Return the budget that keeps a drain from ending; empty if none does."""
+    is_stuck = cell is not None and cell.event == "drain" and cell.stuck
+    return cell.blamed.name if is_stuck and cell is not None and isinstance(cell.blamed, DisruptionBudget) else ""

@@ -1,0 +1,212 @@
+"""One environment of a plan: both sides of it, what the change does there, and what it touches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint import work
+from kubesched_lint.analysis.worlds import without_transient
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.limits import MOST_CELLS
+from kubesched_lint.commands.lint.report_extras import most_rows
+from kubesched_lint.commands.plan.affected import affected
+from kubesched_lint.commands.plan.changes import ObjectChange, workload_changes
+from kubesched_lint.commands.plan.running import as_it_runs
+from kubesched_lint.commands.plan.version import Version, as_far_as_read
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.linter.alternatives import Alternatives
+from kubesched_lint.linter.environments import Environment, Environments, environments_of, said_once, shared_part
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.refused import accepted
+from kubesched_lint.world.world import World
+
+
+class Side(Struct, frozen=True):
+    """One version of the manifests on its cluster, with one definition of each object."""
+
+    once: Version
+    cluster: Cluster
+    written: World
+    """The world of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
+
+    @property
+    def world(self) -> World:
+        """The same without what the API server refuses."""
+        return accepted(self.written)
+
+
+class Scene(Struct, frozen=True):
+    """One environment before and after the change; its name is empty if the manifests have no alternatives."""
+
+    name: str
+    before: Side
+    after: Side
+    subjects: frozenset[ObjectRef]
+    """The workloads to answer about here."""
+    changes: Mapping[ObjectRef, ObjectChange]
+    touched: frozenset[ObjectRef]
+    """The subjects whose cells may differ."""
+    shown: frozenset[ObjectRef]
+    """Those that are simulated."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.before, self.after
+
+    @property
+    def workloads(self) -> tuple[Mapping[ObjectRef, Workload], Mapping[ObjectRef, Workload]]:
+        """The workloads of both sides."""
+        return _by_ref(self.before.once.manifests.inventory), _by_ref(self.after.once.manifests.inventory)
+
+
+class _Pair(Struct, frozen=True):
+    name: str
+    before: Version
+    after: Version
+    subjects: frozenset[ObjectRef]
+
+
+def scenes_of(
+    before: Version, after: Version, cluster: Cluster, *, running: bool
+) -> tuple[Sequence[Scene], tuple[str, ...]]:
+    """Return the environments of both sides, and notes. Raises ValueError for a name that no environment has."""
+    pairs, notes = _pairs(before, after, cluster, running=running)
+    found = [_scene(pair, cluster, running=running) for pair in pairs]
+    told = [(scene.name, scene.notes) for scene in found]
+    return found, (*(said_once(told) if len(told) > 1 else told[0][1]), *notes)
+
+
+# --- which environments there are -------------------------------------------------------------------------------------
+
+
+def _pairs(
+    before: Version, after: Version, cluster: Cluster, *, running: bool
+) -> tuple[Sequence[_Pair], tuple[str, ...]]:
+    if running:
+        ours = _environments(after, ())
+        there = (Environment(one.name, one.manifests, one.whole, one.subjects) for one in ours.each)
+        pairs = [_against_running(one, before, after, cluster, len(ours.each) > 1) for one in there]
+        return pairs, ours.notes
+    theirs = _moved(_groups(after), after.root, before.root)
+    try:
+        old = _environments(before, theirs)
+    except ValueError:
+        old = Environments(())
+    new = _environments(after, _moved(_groups(before), before.root, after.root), is_required=not old.each)
+    names = list(dict.fromkeys((*new.names, *old.names)))
+    pairs = [_pair(name, old, new, before, after) for name in names or [""]]
+    return pairs, tuple(dict.fromkeys((*old.notes, *new.notes)))
+
+
+def _environments(side: Version, known: Sequence[Sequence[str]], *, is_required: bool = True) -> Environments:
+    options = side.options
+    try:
+        return environments_of(side.manifests.inventory, options.together, options.environments, known)
+    except ValueError:
+        if is_required:
+            raise
+        return Environments(())
+
+
+def _groups(side: Version) -> Sequence[Sequence[str]]:
+    return Alternatives(side.manifests.inventory, side.options.together).groups
+
+
+def _moved(groups: Sequence[Sequence[str]], root: str, other: str) -> Sequence[Sequence[str]]:
+    """Return the paths of groups as they are on the other side."""
+    if root == other:
+        return groups
+    return [[os.path.normpath(os.path.join(other, os.path.relpath(path, root))) for path in group] for group in groups]
+
+
+def _pair(name: str, old: Environments, new: Environments, before: Version, after: Version) -> _Pair:
+    ours, theirs = old.named(name), new.named(name)
+    if not name:
+        ours, theirs = old.each[0], new.each[0]
+    first = ours or shared_part(before.manifests.inventory, old.groups, before.options.together)
+    last = theirs or shared_part(after.manifests.inventory, new.groups, after.options.together)
+    sides = _own(before, first, last), _own(after, last, first)
+    return _Pair(name, *sides, first.subjects | last.subjects)
+
+
+def _own(side: Version, mine: Environment, other: Environment) -> Version:
+    """Return the side of an environment, without what stands in for a workload that only the other side has there."""
+    foreign = mine.borrowed - mine.subjects - other.borrowed
+    foreign &= other.subjects
+    inventory = mine.manifests
+    if foreign:
+        workloads = tuple(w for w in inventory.workloads if w.ref not in foreign)
+        inventory = _with_workloads(inventory, workloads)
+    return replace(side, manifests=replace(side.manifests, inventory=inventory))
+
+
+def _with_workloads(inventory: Inventory, workloads: tuple[Workload, ...]) -> Inventory:
+    return Inventory(**{**dict(inventory.lists()), "workloads": workloads})
+
+
+def _against_running(one: Environment, before: Version, after: Version, cluster: Cluster, several: bool) -> _Pair:
+    its = replace(after, manifests=replace(after.manifests, inventory=one.manifests))
+    return _Pair(one.name, as_it_runs(its, cluster) if several else before, its, one.subjects)
+
+
+# --- what is touched there --------------------------------------------------------------------------------------------
+
+
+def _scene(pair: _Pair, cluster: Cluster, *, running: bool) -> Scene:
+    versions = pair.before, pair.after
+    old, new = (_by_ref(side.manifests.inventory) for side in versions)
+    clusters = clusters_of(*versions, cluster, running=running)
+    ours, theirs = (Side(side, each, _world(side, each)) for side, each in zip(versions, clusters, strict=True))
+    found = workload_changes(ours.written, theirs.written, running=running)
+    subjects = pair.subjects | (frozenset() if pair.name else {*old, *new})
+    changes = {c.object: as_far_as_read(c, *versions) for c in found if c.object in subjects}
+    reached = work.tried(lambda: affected(ours.world, theirs.world), frozenset({**old, **new}))
+    touched = (reached & subjects) | changes.keys()
+    shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
+    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, notes)
+
+
+def clusters_of(before: Version, after: Version, cluster: Cluster, *, running: bool) -> tuple[Cluster, Cluster]:
+    """Return the cluster of each side: without the workloads that only the other side has, and their pods."""
+    old, new = (_by_ref(side.manifests.inventory) for side in (before, after))
+    created = [workload for ref, workload in new.items() if ref not in old]
+    removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
+    return _without(cluster, created), _without(cluster, removed)
+
+
+def _by_ref(inventory: Inventory) -> Mapping[ObjectRef, Workload]:
+    return {workload.ref: workload for workload in inventory.workloads}
+
+
+def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
+    """Return the cluster without workloads and their pods."""
+    refs, pods = {w.ref for w in workloads}, {b for w in workloads for b in cluster.running.pods_of(w)}
+    inventory = cluster.inventory
+    if not pods and refs.isdisjoint(w.ref for w in inventory.workloads):
+        return cluster
+    left = tuple(bound for bound in inventory.pods if bound not in pods)
+    others = tuple(w for w in inventory.workloads if w.ref not in refs)
+    return replace(cluster, inventory=replace(inventory, pods=left, workloads=others))
+
+
+def _world(side: Version, cluster: Cluster) -> World:
+    """Return the world that ``simulate`` uses."""
+    return World(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
+
+
+def _rows(
+    touched: Collection[ObjectRef], changed: Collection[ObjectRef], nodes: int
+) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
+    """Return the workloads to simulate, and a note on those that are too many: changed ones come first."""
+    most = most_rows(nodes, MOST_CELLS)
+    if len(touched) <= most:
+        return frozenset(touched), ()
+    first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]
+    note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
+    return frozenset(first), (note,)

@@ -6,23 +6,31 @@ import os
 import sys
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, FailOn, Verbose, takes
+from kubesched_lint.cli.invocation import refused
+from kubesched_lint.cli.options import READING, Color, ColorOption, FailOn, OneTarget, Verbose, takes
 from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import clusters
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.audit.run import audit as audited
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.report.audit_json import as_json
+from kubesched_lint.report.audit_json import all_as_json
 from kubesched_lint.report.audit_pages import as_html, as_markdown
 from kubesched_lint.report.audit_text import as_text
 from kubesched_lint.report.footer import FAIL_ON
-from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.markdown import plain
+from kubesched_lint.report.palette import Palette, terminal_width, wants_color
 from kubesched_lint.text import many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubesched_lint.commands.audit.found import Audit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -44,6 +52,7 @@ _JUDGING = ("profile", "select", "ignore", "rule_folders", "sets")
 def audit(
     context: typer.Context,
     *,
+    target: OneTarget = None,
     output: Annotated[AuditFormat, typer.Option("--format", "-f", help="Output format.")] = AuditFormat.TEXT,
     fail_on: Annotated[
         FailOn,
@@ -70,26 +79,43 @@ def audit(
       kubesched-lint audit -c live --format html > audit.html
 
       kubesched-lint audit -c snapshot.json.gz --fail-on warning --format json
+
+      kubesched-lint audit --target prod-eu
     """
     settings = settle(context, ())
-    tell_configuration(settings)
-    try:
-        cluster = cluster_of(context, settings)
-        described = cluster.describe(lambda: datetime.now(UTC))
-        with shown(f"auditing {many(len(cluster.inventory.nodes), 'node')}"):
-            found = audited(cluster, settings.options, settings.rulebook, described)
-    except (ClusterError, ValueError) as error:
-        tell(f"error: {error}")
-        raise typer.Exit(2) from None
-    match output:
-        case AuditFormat.TEXT:
-            painted = wants_color(color.value, sys.stdout, os.environ)
-            room = terminal_width(sys.stdout, os.environ)
-            say(as_text(found, color=painted, room=room, verbose=verbose), painted=painted)
-        case AuditFormat.JSON:
-            say_exactly([as_json(found), "\n"])
-        case AuditFormat.MARKDOWN:
-            say_exactly([as_markdown(found), "\n"])
-        case AuditFormat.HTML:
-            say_exactly([as_html(found), "\n"])
-    raise typer.Exit(int(found.is_bad(FAIL_ON[fail_on.value])))
+    found: list[tuple[str, Audit]] = []
+    is_unread = False
+    for aim in clusters(context, settings, target):
+        tell_configuration(aim.settings)
+        try:
+            cluster = cluster_of(context, aim.settings)
+            described = cluster.describe(lambda: datetime.now(UTC))
+            of = f" of {aim.name}" if aim.name else ""
+            with shown(f"auditing {many(len(cluster.inventory.nodes), 'node')}{of}"):
+                found.append((aim.name, audited(cluster, aim.settings.options, settings.rulebook, described)))
+        except (ClusterError, ValueError) as error:
+            tell(f"error: {error}")
+            is_unread = True
+    if not found:
+        raise typer.Exit(2)
+    if output is AuditFormat.HTML and len(found) > 1:
+        raise refused("html shows one cluster; choose one with --target.", "--format")
+    _print(found, output, color, verbose=verbose)
+    raise typer.Exit(2 if is_unread else int(any(one.is_bad(FAIL_ON[fail_on.value]) for _, one in found)))
+
+
+def _print(found: Sequence[tuple[str, Audit]], output: AuditFormat, color: Color, *, verbose: bool) -> None:
+    painted = wants_color(color.value, sys.stdout, os.environ)
+    room = terminal_width(sys.stdout, os.environ)
+    if output is AuditFormat.JSON:
+        say_exactly([all_as_json(found), "\n"])
+    for number, (name, one) in enumerate(found):
+        match output:
+            case AuditFormat.TEXT:
+                head = f"{Palette(painted).bold(name)}\n\n" if name else ""
+                say(head + as_text(one, color=painted, room=room, verbose=verbose), painted=painted)
+            case AuditFormat.MARKDOWN:
+                head = f"# {plain(name)}\n\n" if name else ""
+                say_exactly(["\n" if number else "", head, as_markdown(one), "\n"])
+            case AuditFormat.HTML:
+                say_exactly([as_html(one), "\n"])

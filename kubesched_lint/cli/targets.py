@@ -88,6 +88,18 @@ def aims(context: Invocation, settings: Settings, paths: Sequence[str], name: st
     return [Aim(t.name if several else "", settings_of(settings, t), list(t.paths)) for t in targets]
 
 
+def clusters(context: Invocation, settings: Settings, name: str | None) -> list[Aim]:
+    """Return an aim for each cluster of the targets, named by those that it serves; ``--cluster`` is the only one."""
+    is_given = settings.values["cluster"].origin.startswith("-")
+    if (is_given or not settings.config.targets) and not name:
+        return [Aim("", settings, ())]
+    found: dict[object, list[Aim]] = {}
+    for aim in aims(context, settings, (), name):
+        key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)
+        found.setdefault(key, []).append(aim)
+    return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for same in found.values()]
+
+
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:
     """Return whether only these targets use the baseline: it is named for this run, or these are all targets."""
     return settings.values["baseline"].origin.startswith("-") or len(targets) in (0, len(settings.config.targets))

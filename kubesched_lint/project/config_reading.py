@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from glob import glob, has_magic
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
@@ -313,10 +314,28 @@ class _Reading:
                 return None
         name = self._value(ConfigKey("name", "string", ""), entry["name"], (*path, "name"))
         paths = self._value(ConfigKey("paths", "inputs", ""), entry["paths"], (*path, "paths"))
+        if isinstance(paths, tuple):
+            paths = tuple(self._matching(paths, (*path, "paths")))
         if isinstance(name, str) and not name.isprintable():
             self._wrong((*path, "name"), "a name has printable characters only")
             return None
         return Target(name, paths, values) if isinstance(name, str) and isinstance(paths, tuple) else None
+
+    def _matching(self, paths: Sequence[str], path: Path) -> Iterator[str]:
+        """Yield the paths of a target; for a pattern such as ``teams/*/prod``, each file or folder that it matches."""
+        seen: set[str] = set()
+        for one in paths:
+            is_pattern = has_magic(one) and not os.path.lexists(one)
+            found = sorted(glob(one, recursive=True)) if is_pattern else [one]
+            if not found:
+                self._wrong(path, f"nothing matches {shown(one)}")
+            for each in found:
+                below = os.path.relpath(os.path.abspath(each), self.where.folder)
+                if is_pattern and (problem := self._leaves_the_repository(below)):
+                    self._wrong(path, problem)
+                elif each not in seen:
+                    yield each
+            seen.update(found)
 
     def _globs(self, patterns: object) -> Globs:
         assert isinstance(patterns, tuple)

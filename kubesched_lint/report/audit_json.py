@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubesched_lint.analysis.pending import Waiting
 from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
 from kubesched_lint.findings import ObjectRef
@@ -14,8 +16,19 @@ VERSION = 1
 
 def as_json(audit: Audit) -> str:
     """Return one JSON object, without a newline at the end."""
+    return json_text(_value(audit), indent=2)
+
+
+def all_as_json(audits: Sequence[tuple[str, Audit]]) -> str:
+    """Return the object of an audit of no target, or ``{"audits": […]}``, each with the names of ``targets``."""
+    if not audits[0][0]:
+        return as_json(audits[0][1])
+    return json_text({"audits": [{"targets": names, **_value(audit)} for names, audit in audits]}, indent=2)
+
+
+def _value(audit: Audit) -> dict[str, object]:
     tally = audit.tally
-    value = {
+    return {
         "version": VERSION,
         "verdict": verdict(audit),
         "cluster": audit.cluster,
@@ -34,7 +47,6 @@ def as_json(audit: Audit) -> str:
         "unfollowed": audit.unfollowed,
         "notes": audit.notes,
     }
-    return json_text(value, indent=2)
 
 
 def _finding(one: Found) -> dict[str, object]:

@@ -92,6 +92,42 @@ def test_why_answers_for_every_target_that_has_the_workload(repo: Path) -> None:
     assert (nowhere.exit_code, "nothing is named 'no-such'" in nowhere.stderr) == (2, True)
 
 
+def test_audit_looks_at_the_cluster_of_every_target_once(repo: Path) -> None:
+    config = repo / "kubesched.toml"
+    without_pods = run("audit", "--format", "json")
+    assert (without_pods.exit_code, without_pods.stderr.count("holds no Pods")) == (2, 3)
+    for name in ("prod-eu", "prod-us", "edge"):
+        shutil.copy(REPO.parents[1] / "fixtures/audit/aged.yaml", repo / f"clusters/{name}.yaml")
+    done = run("audit", "--format", "json")
+    audits = json.loads(done.stdout)["audits"]
+    assert [one["targets"] for one in audits] == ["prod-eu", "prod-us", "edge"]
+    config.write_text(config.read_text().replace("clusters/prod-us.yaml", "clusters/prod-eu.yaml"))
+    audits = json.loads(run("audit", "--format", "json").stdout)["audits"]
+    assert [one["targets"] for one in audits] == ["prod-eu, prod-us", "edge"]
+    for output in ("text", "markdown"):
+        assert "prod-eu, prod-us" in run("audit", "--format", output).stdout
+    assert "audits" not in json.loads(run("audit", "--target", "edge", "--format", "json").stdout)
+    assert "audits" not in json.loads(run("audit", "-c", "clusters/edge.yaml", "--format", "json").stdout)
+    page = run("audit", "--format", "html")
+    assert (page.exit_code, "--target" in page.stderr) == (2, True)
+
+
+def test_the_paths_of_a_target_may_be_patterns(repo: Path) -> None:
+    text = '[[targets]]\nname = "all"\npaths = ["teams/*/prod"]\ncluster = "clusters/prod-eu.yaml"\n'
+    (repo / "kubesched.toml").write_text(text)
+    nothing = run("simulate", "--events", "deploy")
+    assert (nothing.exit_code, 'nothing matches "teams/*/prod"' in nothing.stderr) == (2, True), nothing.stderr
+    for team in ("a", "b"):
+        folder = repo / "teams" / team / "prod"
+        folder.mkdir(parents=True)
+        (folder / "web.yaml").write_text((repo / "shop/search.yaml").read_text().replace("search", f"search-{team}"))
+    rows = json.loads(run("simulate", "--events", "deploy", "--format", "json").stdout)["workloads"]
+    assert [row["object"] for row in rows] == ["Deployment shop/search-a", "Deployment shop/search-b"]
+    (repo / "teams/c").mkdir()
+    (repo / "teams/c/prod").symlink_to(repo.parent.parent)
+    assert run("simulate", "--events", "deploy").exit_code == 2, "a link that leads out"
+
+
 @pytest.mark.parametrize("command", [("why", "web"), ("simulate", "--events", "deploy")])
 def test_the_only_target_is_meant(repo: Path, command: tuple[str, ...]) -> None:
     (repo / "kubesched.toml").write_text(

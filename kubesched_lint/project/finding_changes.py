@@ -76,6 +76,16 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
     return FindingChanges(tuple(found), unchanged)
 
 
+def each_once(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+    """Return the changes; what happens to one finding at one place in several environments stands once."""
+    found: dict[object, FindingChange] = {}
+    for change in changes:
+        one = change.finding
+        sides = (change.before and change.before.severity, change.after and change.after.severity)
+        found.setdefault((one.rule, one.object, one.location, one.message, sides), change)
+    return tuple(found.values())
+
+
 def _without_common(
     old: Sequence[Finding], new: Sequence[Finding], unchanged: dict[Severity, int]
 ) -> tuple[list[Finding], list[Finding]]:

@@ -34,6 +34,8 @@ def _left_out(count: int) -> str:
 def _head(plan: Plan) -> Iterator[str]:
     yield f"{MARK}\n## {'❌ ' if plan.is_worse else ''}kubesched-lint plan: {plain(words.result(plan))}\n"
     where = f" in {plain(', '.join(plan.environments))}" if plan.environments else ""
+    if words.started(plan):
+        yield f"\n{plain(words.started(plan))}\n"
     yield f"\n{code(plan.before)} → {code(plan.after)}{where}{f' on {plain(plan.cluster)}' if plan.cluster else ''}\n"
 
 
@@ -121,7 +123,11 @@ def _reasons(plan: Plan) -> Iterator[Block]:
 
 
 def _tail(plan: Plan) -> Iterator[str]:
-    counts = [words.unchanged(plan.findings.unchanged).replace("unchanged", "findings unchanged", 1), words.rest(plan)]
+    counts = [
+        words.unchanged(plan.findings.unchanged).replace("unchanged", "findings unchanged", 1),
+        words.untold(plan),
+        words.rest(plan),
+    ]
     yield f"\n{plain('; '.join(filter(None, counts)))}.\n"
     errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
     notes = [*errors, *plan.notes]

@@ -21,6 +21,10 @@ def as_text(plan: Plan, *, color: bool = False, room: int = 0) -> str:
 
 
 def _lines(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
+    for line in wrapped(visible(words.result(plan)), room, 2):
+        yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)
+    if words.started(plan):
+        yield from wrapped(visible(words.started(plan)), room, 2)
     yield palette.bold(visible(words.title(plan)))
     for one in words.by_importance(plan.workloads):
         yield ""
@@ -61,7 +65,7 @@ def _workload(one: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
 
 
 def _cell(cell: CellChange, wide: int, palette: Palette) -> str:
-    sign, paint = {WORSE: ("worse ", Severity.ERROR), BETTER: ("better", None)}.get(cell.direction, ("other ", None))
+    sign, paint = {WORSE: ("worse ", Severity.ERROR), BETTER: ("better", None)}.get(cell.direction, ("      ", None))
     event = event_title(cell.event).ljust(wide)
     shown = palette.severity(paint, sign) if paint else palette.good(sign) if cell.direction == BETTER else sign
     return f"  {shown}  {event}  {visible(words.arrow(cell))}  {palette.dim(words.cell_note(cell))}"
@@ -114,9 +118,9 @@ def _end(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
             yield from wrapped(visible(f"{what}: {error.path}{line}: {error.message}"), room, 2)
     for note in plan.notes:
         yield from wrapped(visible(f"note: {note}"), room, 2)
+    if words.untold(plan):
+        yield from wrapped(visible(words.untold(plan)), room, 2)
     if words.rest(plan):
         yield from wrapped(words.rest(plan), room, 2)
     if words.judged(plan):
         yield from wrapped(visible(words.judged(plan)), room, 2)
-    for line in wrapped(visible(words.result(plan)), room, 2):
-        yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)

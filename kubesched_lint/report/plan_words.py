@@ -8,7 +8,15 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.plan import Added
-from kubesched_lint.commands.plan.changes import CREATED, METADATA, REMOVED, SCALED, FieldChange, ObjectChange
+from kubesched_lint.commands.plan.changes import (
+    CREATED,
+    METADATA,
+    REMOVED,
+    ROLLS_OUT,
+    SCALED,
+    FieldChange,
+    ObjectChange,
+)
 from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
 from kubesched_lint.findings import Finding, ObjectRef, Severity
@@ -83,14 +91,30 @@ def judged(plan: Plan) -> str:
 
 
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
-    """Return worse ones first, then those with changed cells, then those with only metadata last."""
+    """Return the rows of reports: changed workloads, worse ones first, then others, those with only metadata last."""
 
-    def rank(one: WorkloadPlan) -> int:
-        if one.direction:
-            return 0 if one.direction == WORSE else 1
-        return 3 if one.change is not None and one.change.actions == (METADATA,) else 2
+    def rank(one: WorkloadPlan) -> tuple[bool, bool, int]:
+        is_metadata = one.change is not None and one.change.actions == (METADATA,)
+        order = {WORSE: 0, BETTER: 2}.get(one.direction, 1)
+        return is_metadata, one.change is None, order - _hangs_here(one)
 
-    return sorted(workloads, key=rank)
+    return sorted((one for one in workloads if one.is_told), key=rank)
+
+
+def started(plan: Plan) -> str:
+    """Return the line about the rollouts that the change starts: another template does; empty without any."""
+    found = [one for one in plan.workloads if one.change is not None and ROLLS_OUT in one.change.actions]
+    names = _objects(plan, found)
+    return f"{many(len(names), 'rollout starts', 'rollouts start')}: {first_few(names)}" if names else ""
+
+
+def untold(plan: Plan) -> str:
+    """Return the line about workloads that may end otherwise, though nothing is established; empty without any."""
+    names = _objects(plan, [one for one in plan.workloads if not one.is_told])
+    if not names:
+        return ""
+    which = f"{many(len(names), 'workload')} that {plural(len(names), 'does', 'do')} not change"
+    return f"not established to be better or worse: {which} ({first_few(names)})"
 
 
 def actions(change: ObjectChange | None) -> str:
@@ -169,9 +193,9 @@ def cell_note(change: CellChange) -> str:
 
 
 def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
-    """Return the cells of a workload, worse ones first."""
+    """Return the cells of a workload that reports show, worse ones first."""
     order = {WORSE: 0, BETTER: 2}
-    return sorted(cells, key=lambda change: order.get(change.direction, 1))
+    return sorted((change for change in cells if change.is_told), key=lambda change: order.get(change.direction, 1))
 
 
 def fine_events(cells: Sequence[CellChange]) -> str:

@@ -12,6 +12,7 @@ from tests.plan.test_plan import ROOT, ZONES, web
 from tests.plan.test_plan_command import found, git
 from tests.program import called
 
+COMPANY = ROOT / "fixtures/company"
 QUESTION = ("--events", "deploy,rollout", "-c", str(ZONES))
 
 
@@ -118,3 +119,37 @@ def test_a_page_names_the_environment(shop: Path) -> None:
     write(shop, "overlays/prod/web.yaml", 40)
     done = called("plan", "main", ".", *QUESTION, "--format", "html", cwd=shop)
     assert "shop/web (prod)" in done.stdout
+
+
+def company(folder: Path) -> Path:
+    """A company's repository with a pull request: a typo corrected and scaled, and a strategy that hangs."""
+    shutil.copytree(COMPANY / "repo", folder)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "base")
+    git(folder, "apply", str(COMPANY / "feature.patch"))
+    return folder
+
+
+def test_the_verdict_comes_first_then_what_starts_then_the_changed_workloads(tmp_path: Path) -> None:
+    repo = company(tmp_path / "company")
+    done = called("plan", ".", cwd=repo)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "after this change 1 rollout cannot end on these nodes: Deployment platform/edge-cache"
+    assert lines[1] == "2 rollouts start: Deployment shop/search, StatefulSet platform/kafka"
+    rows = [line for line in lines[3 : lines.index("after the change:")] if line.startswith(("Depl", "State"))]
+    assert rows[0].startswith("Deployment platform/edge-cache")
+    assert "  other " not in done.stdout
+    assert "not changed itself" not in done.stdout, "what is not established about others is counted"
+    assert "not established to be better or worse: 7 workloads that do not change" in done.stdout
+    assert "nothing is" not in done.stdout
+    gone = [line for line in lines if line.startswith("  - error")]
+    assert len(gone) == len(set(gone)), "one finding at one place in two environments is one"
+
+
+def test_simulate_shows_prod_of_the_company(tmp_path: Path) -> None:
+    repo = company(tmp_path / "company")
+    text = called("simulate", ".", "--events", "deploy", cwd=repo).stdout
+    assert "shop/web (prod)" in text
+    assert "shop/web (staging)" in text
+    assert text.count("\nshop/cart ") == 1, "what is the same in both stands once"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.plan.found import BudgetChange, CellChange, StuckRollout
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.verdict_order import BETTER, differs
+from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
 
@@ -50,15 +50,19 @@ def unknown_in(simulation: SimulationReport | None) -> frozenset[ObjectRef]:
 
 
 def explained(
-    after: SimulationReport | None, cells: Mapping[ObjectRef, Sequence[CellChange]]
+    after: SimulationReport | None,
+    cells: Mapping[ObjectRef, Sequence[CellChange]],
+    changed_themselves: Collection[ObjectRef],
 ) -> SimulationReport | None:
-    """Return the simulation with its changed cells only, without those that became better."""
+    """Return the simulation with the cells that reports show only, without those that became better."""
     if after is None or not cells:
         return None
     rows = []
     for row in after.rows:
-        changes = cells.get(after.workloads[row.number].ref, ())
-        changed = {change.event for change in changes if change.direction != BETTER}
+        ref = after.workloads[row.number].ref
+        changes = [change for change in cells.get(ref, ()) if change.direction != BETTER and change.is_told]
+        is_told = ref in changed_themselves or any(change.direction == WORSE for change in changes)
+        changed = {change.event for change in changes if is_told}
         rows.append(replace(row, cells=tuple(cell for cell in row.cells if cell.event in changed)))
     return replace(after, rows=tuple(row for row in rows if row.cells), skews=(), notes=(), errors=())
 

@@ -13,7 +13,7 @@ from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
 
@@ -30,6 +30,12 @@ class CellChange(Struct, frozen=True):
     def direction(self) -> str:
         return direction(self.before, self.after)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether reports show it: what is not established before and after is no change."""
+        ends = [cell for cell in (self.before, self.after) if cell is not None]
+        return len(ends) < 2 or any(cell.verdict != UNKNOWN for cell in ends)
+
 
 class WorkloadPlan(Struct, frozen=True):
     """What the change does to one workload; ``change`` is None if the change touches others only."""
@@ -41,6 +47,11 @@ class WorkloadPlan(Struct, frozen=True):
     """Where this holds, if not in all environments that were judged."""
     is_open: bool = False
     """Whether it changes itself, and how some event ends for it afterwards is not established."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether reports have a row for it: it changes itself, or an event is established to end better or worse."""
+        return self.change is not None or bool(self.direction)
 
     @property
     def seen(self) -> Hashable:

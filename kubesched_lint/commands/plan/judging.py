@@ -25,7 +25,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Report
 from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.progress import titled
-from kubesched_lint.project.finding_changes import FindingChanges, finding_changes
+from kubesched_lint.project.finding_changes import FindingChanges, each_once, finding_changes
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.world import World
@@ -80,7 +80,8 @@ def linted(
     notes = tuple(_uncompared((first, last)))
     if first is None or last is None:
         return Findings(reports, FindingChanges(), notes)
-    return Findings(reports, _established(finding_changes(*reports), *reports), notes)
+    found = _established(finding_changes(*reports), *reports)
+    return Findings(reports, replace(found, changes=each_once(found.changes)), notes)
 
 
 def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]:

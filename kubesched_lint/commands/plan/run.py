@@ -142,7 +142,11 @@ def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
             plans.setdefault(one.seen, (one, []))[1].append(part.name)
     workloads = [replace(one, environments=unless_all(where, names)) for one, where in plans.values()]
     order = {ref: place for place, ref in enumerate(dict.fromkeys(one.object for one in workloads))}
-    explain = [(part.name, each) for part in parts if (each := explained(part.rows[1], part.cells())) is not None]
+    explain = [
+        (part.name, each)
+        for part in parts
+        if (each := explained(part.rows[1], part.cells(), part.scene.changes)) is not None
+    ]
     budgets = _once(parts, [(part.name, budget_changes(part.cells())) for part in parts])
     stuck = _once(parts, [(part.name, _stuck(part)) for part in parts])
     return replace(

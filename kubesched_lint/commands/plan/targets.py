@@ -12,7 +12,7 @@ from kubesched_lint.commands.plan.found import Plan, WorkloadPlan
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.environments import once_each, said_once, unless_all
-from kubesched_lint.project.finding_changes import FindingChange, FindingChanges
+from kubesched_lint.project.finding_changes import FindingChanges, each_once
 
 Part = tuple[str, Plan]
 """(name of a target, its plan)."""
@@ -79,13 +79,8 @@ def _workloads(parts: Sequence[Part], names: Sequence[str]) -> Iterator[Workload
 
 def _findings(parts: Sequence[Part]) -> FindingChanges:
     """Return the changes of findings; one that several targets have stands once."""
-    found: dict[Any, FindingChange] = {}
     unchanged: dict[Severity, int] = {}
     for _, plan in parts:
-        for change in plan.findings.changes:
-            one = change.finding
-            sides = (change.before and change.before.severity, change.after and change.after.severity)
-            found.setdefault((one.rule, one.object, one.location, sides), change)
         for severity, count in plan.findings.unchanged.items():
             unchanged[severity] = unchanged.get(severity, 0) + count
-    return FindingChanges(tuple(found.values()), unchanged)
+    return FindingChanges(each_once(change for _, plan in parts for change in plan.findings.changes), unchanged)

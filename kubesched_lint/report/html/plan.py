@@ -23,7 +23,11 @@ def as_html(plan: Plan) -> Iterator[str]:
     yield from head(words.result(plan), scripted=False)
     yield "<main>\n"
     yield f'<section class="summary"><h1>{esc(words.result(plan))}</h1>\n<p>{esc(words.title(plan))}</p>'
-    yield from (f"<p>{esc(line)}</p>" for line in (words.judged(plan), words.rest(plan)) if line)
+    yield from (
+        f"<p>{esc(line)}</p>"
+        for line in (words.started(plan), words.judged(plan), words.untold(plan), words.rest(plan))
+        if line
+    )
     yield "</section>\n"
     if plan.errors:
         yield from part("errors", "Could not be read", _list(f"{e.path}:{e.line}: {e.message}" for e in plan.errors))

@@ -34,6 +34,7 @@ from kubesched_lint.rulebook.own import rulebook_with
 if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.found import SimulationReport
     from kubesched_lint.custom.kinds import Kinds
+    from kubesched_lint.lifecycle.matrix import Row
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
     from kubesched_lint.manifests.meant import Scope
@@ -70,6 +71,8 @@ class Outcome(Struct, frozen=True):
     """The message that Kubernetes will show; empty if all is well."""
     location: Location | None
     assumes: tuple[str, ...]
+    environments: tuple[str, ...] = ()
+    """The environments of the manifests in which it holds, such as ``prod``; none if it holds in all of them."""
 
 
 class Simulation(Struct, frozen=True):
@@ -227,18 +230,14 @@ def simulate(
     )
     wishes = Wishes(scale=sizes, suppose=supposed)
     simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), wishes=wishes)
-    outcomes = (
-        _outcome(simulation, simulation.workloads[row.number].ref, cell)
-        for row in simulation.rows
-        for cell in row.cells
-    )
+    outcomes = (_outcome(simulation, row, cell) for row in simulation.rows for cell in row.cells)
     shortages = tuple(shortage.message for shortage in simulation.shortages)
     return Simulation(tuple(outcomes), simulation.errors, simulation.notes, shortages)
 
 
-def _outcome(simulation: SimulationReport, subject: ObjectRef, cell: Cell) -> Outcome:
+def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
     return Outcome(
-        object=subject,
+        object=simulation.workloads[row.number].ref,
         event=cell.event,
         verdict=cell.verdict,
         wanted=cell.wanted,
@@ -250,6 +249,7 @@ def _outcome(simulation: SimulationReport, subject: ObjectRef, cell: Cell) -> Ou
         message=cell.message,
         location=simulation.place(cell),
         assumes=cell.assumes,
+        environments=simulation.where(row),
     )
 
 

@@ -99,7 +99,7 @@ def shared_part(manifests: Inventory, groups: Sequence[Sequence[str]], together:
 
 def with_environments(name: str, environments: Sequence[str]) -> str:
     """Return ``web (prod)``; the name alone for what holds in all environments."""
-    return f"{name} ({', '.join(environments)})" if environments else name
+    return f"{name} ({first_few(environments)})" if environments else name
 
 
 def unless_all(where: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def said_once(told: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """Return the sentences of all environments; what only some say begins with their names."""
     names = [name for name, _ in told]
     each = (((name,), text) for name, texts in told for text in dict.fromkeys(texts))
-    return tuple(f"{', '.join(where)}: {text}" if where else text for text, where in once_each(each, names))
+    return tuple(f"{first_few(where)}: {text}" if where else text for text, where in once_each(each, names))
 
 
 def _name(variant: Variant) -> str:

@@ -13,7 +13,7 @@ from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
-from kubesched_lint.text import brief, many
+from kubesched_lint.text import brief, first_few, many
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""
@@ -33,7 +33,7 @@ def _left_out(count: int) -> str:
 
 def _head(plan: Plan) -> Iterator[str]:
     yield f"{MARK}\n## {'❌ ' if plan.is_worse else ''}kubesched-lint plan: {plain(words.result(plan))}\n"
-    where = f" in {plain(', '.join(plan.environments))}" if plan.environments else ""
+    where = f" in {plain(first_few(plan.environments))}" if plan.environments else ""
     if words.started(plan):
         yield f"\n{plain(words.started(plan))}\n"
     yield f"\n{code(plan.before)} → {code(plan.after)}{where}{f' on {plain(plan.cluster)}' if plan.cluster else ''}\n"

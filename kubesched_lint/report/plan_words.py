@@ -86,7 +86,7 @@ def name(one: WorkloadPlan) -> str:
 
 def judged(plan: Plan) -> str:
     """Return the line that names the environments and the cluster; empty if there is neither."""
-    environments = f"environments: {', '.join(plan.environments)}" if plan.environments else ""
+    environments = f"environments: {first_few(plan.environments)}" if plan.environments else ""
     return "; ".join(filter(None, (environments, f"cluster: {plan.cluster}" if plan.cluster else "")))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from kubesched_lint import simulate
 from kubesched_lint.linter import limits
 from kubesched_lint.linter.environments import Environments, environments_of, said_once, shared_part
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
+
+ROOT = Path(__file__).parents[2]
 
 
 def deployment(name: str, replicas: int = 1) -> str:
@@ -108,3 +113,14 @@ def test_environments_beyond_the_limit_are_named(monkeypatch: pytest.MonkeyPatch
 
 def test_what_all_environments_say_is_said_once() -> None:
     assert said_once([("prod", ["a", "b"]), ("staging", ["b", "c"])]) == ("prod: a", "b", "staging: c")
+
+
+def test_the_library_names_the_environments_of_an_outcome() -> None:
+    texts = {f"{name}/web.yaml": deployment("web", n) for n, name in enumerate(("prod", "staging"), 1)}
+    texts |= {"db.yaml": deployment("db")}
+    found = simulate(text=texts, cluster=ROOT / "fixtures/clusters/three-zones.yaml", events=("deploy",))
+    assert [(one.wanted, one.environments) for one in found.of("Deployment shop/web")] == [
+        (1, ("prod",)),
+        (2, ("staging",)),
+    ]
+    assert [one.environments for one in found.of("Deployment shop/db")] == [()]

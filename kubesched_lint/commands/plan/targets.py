@@ -53,7 +53,7 @@ def together(parts: Sequence[Part]) -> Plan:
         once(lambda plan: plan.room),
         frozenset(ref for _, plan in parts for ref in plan.untouched) - changed - open_,
         open_,
-        "; ".join(f"{name}: {plan.cluster}" for name, plan in parts if plan.cluster),
+        "; ".join(said_once([(name, [plan.cluster] if plan.cluster else []) for name, plan in parts])),
         tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors)),
         tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors_before)),
         said_once([(name, plan.notes) for name, plan in parts]),

@@ -10,20 +10,21 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, Verbose, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_target
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
+from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text, explained
 from kubesched_lint.text import many
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -101,13 +102,23 @@ def simulate(
     ] = False,
     states: Annotated[int, typer.Option(min=1, help="Maximum number of states that one search visits.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Seed of the random runs that replace a too large search.")] = 1,
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Say only why this workload ends so, with a trace; [KIND/][NAMESPACE/]NAME. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show also the rows that are ok in every event.")] = False,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
     """Show, before you deploy, what each event may do to each workload.
 
-    Exits with 1 when an event is proven to end badly ("always bad") or the API server refuses an object, with 2 when an
-    input cannot be read. A cell that is "bad, not proven" does not change the exit code.
+    Exits with 1 when a cell fails (!) or the API server refuses an object, with 2 when an input cannot be read. A cell
+    that fails only here, may fail or is unknown does not change the exit code.
 
     Examples:
 
@@ -120,6 +131,8 @@ def simulate(
       kubesched-lint simulate shop/ -c cluster.yaml --lose zone=eu-west-1a --scale web=20
 
       kubesched-lint simulate shop/ -c cluster.yaml --unlabel disktype --upgrade
+
+      kubesched-lint simulate manifests/ -c nodes.json --explain shop/web
 
       kubesched-lint simulate --target prod-eu
     """
@@ -147,6 +160,8 @@ def simulate(
         effort = Effort(states=states, seed=seed)
         with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}"):
             simulation = simulated(manifests, nodes, options, chosen, effort, picture, wishes=wishes)
+            if explain:
+                simulation = of_named(simulation, explain)
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
@@ -156,7 +171,12 @@ def simulate(
     match output:
         case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            say(as_text(simulation, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+            room = terminal_width(sys.stdout, os.environ)
+            if explain and simulation.rows:
+                text = explained(simulation, color=painted, room=room)
+            else:
+                text = as_text(simulation, color=painted, room=room, verbose=verbose, every_row=every)
+            say(text, painted=painted)
         case SimulationFormat.JSON:
             say_exactly([as_json(simulation), "\n"])
         case SimulationFormat.HTML:

@@ -411,7 +411,7 @@ class Matrix:
         """Return why no trace is followed for a workload."""
         if not self._is_made(self._everybody, number):
             quota = _quota_of(self.setting, number)
-            return f"a proof: no trace is followed if a quota prevents the creation of pods ({quota})"
+            return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 

@@ -16,7 +16,7 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.cell_details import event_title, verdict_words
+from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
 from kubesched_lint.text import SHOWN, first_few, many, plural
 
 _NOTHING = "–"
@@ -32,7 +32,7 @@ def result(plan: Plan) -> str:
         names = first_few([str(one.object) for one in plan.stuck])
         return f"after this change {many(len(plan.stuck), 'rollout')} can never end: {names}"
     if plan.is_empty:
-        return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
+        return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
     cells = [change.direction for one in plan.workloads for change in one.cells]
     worse, better = cells.count(WORSE), cells.count(BETTER)
     parts = [f"{many(worse, 'cell')} worse"] if worse else []
@@ -41,7 +41,7 @@ def result(plan: Plan) -> str:
     gone = len(plan.findings.gone)
     parts += [f"{many(gone, 'finding')} gone"] if gone else []
     parts += [f"{many(better, 'cell')} better"] if better else []
-    head = "worse" if plan.is_worse else "nothing is established to be worse"
+    head = "worse" if plan.is_worse else "nothing is known to get worse"
     return f"{head}: {', '.join(parts)}" if parts else head
 
 
@@ -90,7 +90,7 @@ def _field(field: FieldChange) -> str:
 
 
 def arrow(change: CellChange) -> str:
-    """Return ``3/6 −3 → 3/4 −1``; with the numbers of pods where both cells have the same text."""
+    """Return ``3/6! → 3/4!``; with the numbers of pods where both cells have the same text."""
     before, after = _text(change.before), _text(change.after)
     if before == after and change.before and change.after:
         before, after = (f"{text} ({_ran(cell)})" for text, cell in ((before, change.before), (after, change.after)))
@@ -100,7 +100,7 @@ def arrow(change: CellChange) -> str:
 
 
 def _text(cell: Cell | None) -> str:
-    return _NOTHING if cell is None else cell.text
+    return _NOTHING if cell is None else mark(cell)
 
 
 def _ran(cell: Cell) -> str:
@@ -110,7 +110,7 @@ def _ran(cell: Cell) -> str:
 def reasons(cell: Cell) -> Iterator[str]:
     """Yield the reason of a cell that is not fine, the message of Kubernetes and one course of events."""
     if cell.verdict not in (FINE, LIKELY, NONE):
-        yield f"{event_title(cell.event)} {cell.text}: {cell.why or verdict_words(cell)}"
+        yield f"{event_title(cell.event)} {mark(cell)}: {cell.why or verdict_words(cell)}"
         if cell.message:
             yield f"{cell.says}: {cell.message}"
         if cell.worst is not None:
@@ -128,7 +128,7 @@ def cell_note(change: CellChange) -> str:
     if change.after is None:
         return "the workload is gone"
     is_unknown = change.before is not None and change.before.verdict == UNKNOWN
-    return verdict_words(change.after) + (", not established before" if is_unknown else "")
+    return verdict_words(change.after) + (", unknown before" if is_unknown else "")
 
 
 def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
@@ -138,11 +138,20 @@ def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
 
 
 def fine_events(cells: Sequence[CellChange]) -> str:
-    """Return ``still fine: HPA max 2/2 ok → 4/4 ok, drain …``, or ``fine: deploy 3/3 ok``; empty without such cells."""
+    """Return ``still ok: HPA max 2 → 4 pods, drain …``, or ``ok: deploy``; empty without such cells."""
     fine = [change for change in cells if stays_fine(change)]
-    stay = [f"{event_title(c.event)} {arrow(c)}" for c in fine if c.before is not None and c.after is not None]
-    new = [f"{event_title(c.event)} {c.after.text}" for c in fine if c.before is None and _is_fine(c.after)]
-    return f"still fine: {', '.join(stay)}" if stay else f"fine: {', '.join(new)}" if new else ""
+    stay = [f"{event_title(c.event)} {_sizes(c.before, c.after)}" for c in fine if c.before and c.after]
+    new = [event_title(c.event) for c in fine if c.before is None and _is_fine(c.after)]
+    return f"still ok: {', '.join(stay)}" if stay else f"ok: {', '.join(new)}" if new else ""
+
+
+def _sizes(before: Cell, after: Cell) -> str:
+    """Return ``2 → 4 pods``; the marks where these differ."""
+    ends = (
+        (f"{cell.wanted:,}" for cell in (before, after)) if mark(before) == mark(after) else map(mark, (before, after))
+    )
+    unit = " pods" if mark(before) == mark(after) else ""
+    return f"{' → '.join(ends)}{unit}"
 
 
 def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
@@ -227,5 +236,5 @@ def rest(plan: Plan) -> str:
     same, unknown = plan.same, plan.unknown
     parts = [f"{many(same, 'workload')} {plural(same, 'is', 'are')} neither changed nor affected"] if same else []
     if unknown:
-        parts.append(f"of {many(unknown, 'workload')} cells are not established, neither before nor after the change")
+        parts.append(f"of {many(unknown, 'workload')} cells are unknown before and after the change")
     return "; ".join(parts)

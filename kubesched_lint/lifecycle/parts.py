@@ -172,15 +172,18 @@ def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterab
 
 @once_per_setting
 def quiet(setting: Setting) -> frozenset[int]:
-    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change."""
+    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change.
+
+    One without pods is not among them: nothing of it stands.
+    """
     return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
 
 
 def _is_quiet(setting: Setting, number: int) -> bool:
     running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
+    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
         return False
-    if running and (setting.changes.get(number, True) is not False or not setting.is_settled(number)):
+    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
         return False
     return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
 
@@ -221,6 +224,8 @@ def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
 
 def _pressed(setting: Setting, start: _Moves) -> _Pressed:
     """Return who moves in the end: also the workloads that movers may have to preempt, and so on."""
+    if start.number >= 0:
+        return _grown(setting, start)  # nobody asks again
     known = _known_pressed(setting)
     if start not in known:
         known[start] = _grown(setting, start)
@@ -229,6 +234,7 @@ def _pressed(setting: Setting, start: _Moves) -> _Pressed:
 
 @once_per_setting
 def _known_pressed(setting: Setting) -> dict[_Moves, _Pressed]:
+    """Return the cache for events that are not one workload's own."""
     return {}
 
 

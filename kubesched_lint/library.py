@@ -51,9 +51,10 @@ _TEXT, _OBJECTS = "<text>", "<object {}>"
 class Outcome(Struct, frozen=True):
     """The possible results of one event for one workload.
 
-    ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on the lost node or
-    zone), ``by-scores`` (fine in each tried run of the default scheduler, bad in a run that chooses other nodes),
-    ``unknown``, ``refused`` by the API server, or ``none`` if the event does not affect it. ``bound`` is the least and
+    ``verdict`` is ``fine``, ``likely`` (fine in each tried run, also in those aimed at a bad end; no proof), ``bad``
+    (in every order of events), ``depends`` (on the order, or on the lost node or zone), ``by-scores`` (fine in each
+    tried run of the default scheduler, bad in a run that chooses other nodes), ``unknown``, ``refused`` by the API
+    server, or ``none`` if the event does not affect it. ``bound`` is the least and
     the most of the ``wanted`` pods that end on a node. ``proven`` holds for every scheduler that respects the filters.
     """
 

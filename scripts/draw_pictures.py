@@ -43,7 +43,7 @@ ALL = (
     Picture(
         "simulate",
         ("simulate", "fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml"),
-        "    the pods say after node loss",
+        "assumes that",
     ),
 )
 

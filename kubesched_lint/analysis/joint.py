@@ -39,6 +39,8 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 T = TypeVar("T")
 
+POD_LIMIT = "the pod limit"
+"""What is short if nodes take no more pods, whatever these request."""
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 
 
@@ -297,7 +299,7 @@ def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, r
     placed = min(
         _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
     )
-    because = "the pod limit" if name == PODS else name
+    because = POD_LIMIT if name == PODS else name
     return Impossible(chosen, wanted, placed, (because,))
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.scheduler.framework import static_feasible
@@ -26,6 +27,9 @@ from kubesched_lint.world.world import Member
 if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.world.world import World
+
+
+_LOSSES = ("node-loss", "zone-loss", "drain")
 
 
 class Lack(Struct, frozen=True):
@@ -163,6 +167,9 @@ def _of_storage(it: Member) -> Iterator[Lack]:
             yield Lack(f"{what}: {fate.lack}; the snapshot holds no {fate.kind}", True, narrows=fate.narrows)
         else:
             yield Lack(f"{what}: {fate.assumed}", False, narrows=fate.narrows)
+        if fate.stays_in and len(it.world.index.domains_with(ZONE, it.usable)) > 1:
+            where = f"{what}: in which zone StorageClass {fate.stays_in} makes its volume, which never leaves it"
+            yield Lack(where, True, events=_LOSSES)
 
 
 # --- what a snapshot lacks ------------------------------------------------------------------------------------------

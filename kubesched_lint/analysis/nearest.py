@@ -35,6 +35,9 @@ FIXED = frozenset((ARCH, OS, *KEPT_LIKE, INSTANCE_TYPE, "beta.kubernetes.io/inst
 machine.
 """
 
+NEW_ROLES = {"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane"}
+"""Label of a role → its name since Kubernetes 1.24, where kubeadm drops the old one (KEP-2067)."""
+
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""
 """So many values of a label are shown."""
@@ -199,6 +202,9 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
             return f"{_nodes(counts[close])} {wanted.key}={close}"
         shown = ", ".join(words.first(SHOWN)) + (", …" if len(counts) > SHOWN else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
+    renamed = NEW_ROLES.get(wanted.key, "")
+    if carried.counts(renamed):
+        return f"{_nodes(sum(carried.counts(renamed).values()))} {renamed}, which replaces {wanted.key}"
     same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
     key = closest_word(wanted.key, same_value) or carried.keys.closest(wanted.key)
     if not key:
@@ -209,8 +215,10 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
 
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:
-    """A label key that nodes carry and that reads like ``key``; empty without one."""
-    return closest_word(key, {k for node in nodes for k in node.labels})
+    """A label key that nodes carry and that replaces ``key``, or reads like it; empty without one."""
+    carried = {k for node in nodes for k in node.labels}
+    renamed = NEW_ROLES.get(key, "")
+    return renamed if renamed in carried else closest_word(key, carried)
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

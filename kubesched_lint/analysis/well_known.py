@@ -13,6 +13,7 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.text import closest
+from kubesched_lint.world.node_makers import made_later
 from kubesched_lint.world.sketched import host_among, is_left_out, may_be_a_node
 from kubesched_lint.world.world import World
 
@@ -105,6 +106,8 @@ def unknown_nodes(pod: Pod, world: World) -> str:
     """Return what is missing to know which nodes the pod may use; empty if nothing."""
     if label := unstated_label(pod, world):
         return f"the label {label} of the nodes, which the pods require and the cluster sketch does not have"
+    if made := next(made_later(pod, world), None):
+        return made.fact
     word = open_label(pod, world)
     return f"what replaces the placeholder {word}" if word else ""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.pod_misses import pod_miss
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
@@ -39,12 +41,24 @@ def check(it: Member) -> Iterator[Hazard]:
         text = f"0 workloads of the set and 0 running pods match {at.selector or 'the null selector'}"
     else:
         text = f"no single pod matches all {len(terms)} terms, as one pod must"
+    miss = pod_miss(it, at) if lonely else None
+    elsewhere = miss is not None and bool(miss.elsewhere)
     yield Hazard(
         at=at.path,
         evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
-        values={**values, "selector": str(at.selector or "nothing"), "terms": len(terms)},
+        values={
+            **values,
+            "selector": str(at.selector or "nothing"),
+            "terms": len(terms),
+            "nearest": hint("" if miss is None or elsewhere else f"{miss.whom} has {miss.has}"),
+            "whom": "" if miss is None else miss.whom,
+            "where": "the namespaces that it selects"
+            if at.namespace_selector is not None
+            else f"namespace {' or '.join(at.namespaces) or it.workload.namespace}",
+            "other": "" if miss is None else miss.elsewhere,
+        },
         cause=f"{it.workload.namespace}: {at.selector}" if lonely and not _looks_elsewhere(at) else "",
-        variant="" if lonely else "together",
+        variant="elsewhere" if elsewhere else "" if lonely else "together",
     )
 
 

@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
             one_node.append((at, claim.name))
             is_known = is_known or has_known_class(it.world, claim)
     is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
-    if one_node and (is_shared or overlaps) and not _one_node(it.workload):
+    if one_node and (is_shared or overlaps) and not _one_node(it):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
         yield Hazard(
             at=at,
@@ -106,14 +106,16 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield use_recreate(it.workload)
 
 
-def _one_node(workload: Workload) -> bool:
-    """Whether all pods must run on the same node."""
-    pod = workload.pod
-    return (
-        bool(pod.node_name)
-        or HOSTNAME in pod.node_selector
-        or any(
-            t.topology_key == HOSTNAME and t.selector is not None and t.selector.matches(pod.labels)
-            for t in pod.required_affinity
-        )
+def _one_node(it: Member) -> bool:
+    """Whether all pods must run on the same node, today's only one or another."""
+    pod, world = it.workload.pod, it.world
+    if pod.node_name or HOSTNAME in pod.node_selector:
+        return True
+    if world.cluster is not None and world.cluster.knows_nodes and not world.pools and not world.is_elastic:
+        usable = it.reach.tolerated
+        if usable and not usable & (usable - 1):
+            return True
+    return any(
+        t.topology_key == HOSTNAME and t.selector is not None and t.selector.matches(pod.labels)
+        for t in pod.required_affinity
     )

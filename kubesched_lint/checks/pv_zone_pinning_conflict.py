@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.volume_conflicts import excluding_label, excluding_line
 from kubesched_lint.analysis.well_known import unknown_host
-from kubesched_lint.findings import Hazard, UncheckedError, proof
+from kubesched_lint.findings import Hazard, Place, UncheckedError, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.premises import node_premises, nodes_in_words
@@ -29,9 +30,11 @@ def check(it: Member) -> Iterator[Hazard]:
         host = unknown_host((r for t in terms for r in t.expressions), it.world)
         if host:
             raise UncheckedError(f"volume {bound.name} is on {host}, and the sketch makes up the names of its nodes")
-        is_lost = bool(terms) and not it.world.index.matching({}, terms)
+        label = excluding_label(it, bound)
+        is_lost = not label and bool(terms) and not it.world.index.matching({}, terms)
         labels = tuple(dict.fromkeys(f"{r.key}={v}" for t in terms for r in t.expressions for v in r.values))
         theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
+        line = excluding_line(it, volume)
         pins = tuple(v for t in terms for r in t.expressions for v in r.values)
         yield Hazard(
             at=(*volume.path, "claimName"),
@@ -44,12 +47,14 @@ def check(it: Member) -> Iterator[Hazard]:
             values={
                 "claim": volume.claim,
                 "volume": bound.name,
+                "label": label,
                 "labels": labels or "what its node affinity names",
                 "pins": pins or bound.labels.get(ZONE, "elsewhere"),
                 "theirs": theirs or it.world.names(usable),
                 "replicas": it.replicas,
                 "pending": it.replicas,
             },
+            related=() if line is None else (Place(line, "which excludes it"),),
             cause=" ".join(labels) if is_lost else "",
-            variant="lost" if is_lost else "default",
+            variant="lost" if is_lost else "label" if label else "default",
         )

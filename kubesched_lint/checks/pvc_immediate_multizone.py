@@ -9,34 +9,21 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.storage import ZONAL, Claim
+from kubesched_lint.text import first_few
 from kubesched_lint.world.claims import storage_class_of, unbound_claims
 from kubesched_lint.world.world import Member
 
-# Provisioners whose volumes are in one zone.
-_ZONAL = frozenset(
-    [
-        "ebs.csi.aws.com",
-        "pd.csi.storage.gke.io",
-        "disk.csi.azure.com",
-        "cinder.csi.openstack.org",
-        "kubernetes.io/aws-ebs",
-        "kubernetes.io/gce-pd",
-        "kubernetes.io/azure-disk",
-        "kubernetes.io/cinder",
-    ]
-)
-
 
 def check(it: Member) -> Iterator[Hazard]:
-    why = _zonal_wish(it.workload.pod)
+    found = [(claim, at) for claim, at in unbound_claims(it) if _is_made_anywhere(it, claim)]
+    apart = [claim for claim, _ in found if claim.source is not None and claim not in it.workload.claim_templates]
+    why = _zonal_wish(it.workload.pod) or _no_node_in_some_zone(it) or _drawn_apart(it, len(apart))
     if why is None:
         return
-    for claim, at in unbound_claims(it):
+    for claim, at in found:
         storage_class = storage_class_of(it.world, claim)
-        if storage_class is None or storage_class.binding_mode != "Immediate":
-            continue
-        if storage_class.provisioner not in _ZONAL or len(storage_class.allowed_topologies) == 1:
-            continue
+        assert storage_class is not None
         related = (Place(("volumeBindingMode",), "binds at once", storage_class.source),)
         yield Hazard(
             at=at,
@@ -44,6 +31,35 @@ def check(it: Member) -> Iterator[Hazard]:
             values={"storage_class": storage_class.name, "provisioner": storage_class.provisioner, "why": why},
             related=related if storage_class.source is not None else (),
         )
+
+
+def _is_made_anywhere(it: Member, claim: Claim) -> bool:
+    """Whether a provisioner of zonal volumes chooses the zone of the claim's volume, before there is a pod."""
+    found = storage_class_of(it.world, claim)
+    if found is None or found.binding_mode != "Immediate" or found.provisioner not in ZONAL:
+        return False
+    return len(found.allowed_topologies) != 1 and len(found.zones) != 1
+
+
+def _no_node_in_some_zone(it: Member) -> str | None:
+    """Why the zone matters if the nodes that the pod may use are in only some zones of the cluster."""
+    if it.world.cluster is None or not it.usable:
+        return None
+    zones, usable = it.world.index.domains(ZONE), it.usable
+    without = [zone for zone, nodes in zones.items() if not nodes & usable]
+    return f"no node in {first_few(without)} is open to the pod" if without and len(without) < len(zones) else None
+
+
+def _drawn_apart(it: Member, claims: int) -> str | None:
+    """Why the zone matters for claims that a person wrote: each volume is made in a zone of its own choice.
+
+    Names of claims that end with one ordinal share a zone (``ChooseZonesForVolume`` of k8s.io/cloud-provider), which
+    drivers of CSI follow; a cluster of one zone has no choice.
+    """
+    if claims < 2 or it.workload.kind == "StatefulSet":
+        return None
+    is_one_zone = it.world.cluster is not None and len(it.world.index.domains(ZONE)) == 1
+    return None if is_one_zone else f"its {claims} volumes may be made in different zones"
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.volume_conflicts import excluding_line, where_it_is
 from kubesched_lint.controllers.statefulset import claim_name
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.pod import Volume
 from kubesched_lint.world.claim_names import known_ordinals
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
@@ -28,8 +29,10 @@ def check(it: Member) -> Iterator[Hazard]:
             claim = Volume(template.name, "persistentVolumeClaim", name)
             if nodes_of_volume(it, claim):
                 continue
+            here, line = (*template.path, "metadata", "name"), excluding_line(it, claim)
             yield Hazard(
-                at=(*template.path, "metadata", "name"),
+                at=line or here,
+                related=() if line is None else (Place(here, f"the template of {name}"),),
                 evidence=proof(
                     f"volume {volume.name} of {name} is reachable from "
                     f"0 of {nodes_in_words(it.world, it.usable, 'usable')}",
@@ -40,6 +43,10 @@ def check(it: Member) -> Iterator[Hazard]:
                 values={
                     "claim": name,
                     "volume": volume.name,
+                    "where": where_it_is(it, volume),
+                    "parallel": ", or use podManagementPolicy: Parallel so that the others come up"
+                    if number < replicas - 1
+                    else "",
                     "pod": f"{it.workload.name}-{ordinal}",
                     "blocked": replicas - number - 1,
                     "pending": replicas - number,

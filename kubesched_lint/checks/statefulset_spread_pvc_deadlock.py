@@ -33,6 +33,8 @@ class _Stuck(Struct, frozen=True):
     least: int
     before: tuple[str, ...]
     """The domains of the pods before it, by ordinal."""
+    helped: bool
+    """Whether all its pods can run if all are created at once."""
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -65,6 +67,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "would": stuck.would,
                 "least": stuck.least,
                 "behind": it.replicas - stuck.ordinal - 1,
+                "parallel": " or podManagementPolicy: Parallel" if stuck.helped else "",
             },
             related=(Place(it.workload.claim_templates[0].path, "whose volumes lie in one domain each"),),
         )
@@ -97,10 +100,41 @@ def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
             return None
         least = least_count(constraint, counts.values())
         if counts[here[0]] + 1 - least > constraint.max_skew:
-            return _Stuck(ordinal, claim, here[0], counts[here[0]] + 1, least, tuple(before))
+            would = counts[here[0]] + 1
+            counts = {value: count - before.count(value) for value, count in counts.items()}
+            return _Stuck(ordinal, claim, here[0], would, least, tuple(before), _fit_at_once(it, constraint, counts))
         counts[here[0]] += 1
         before.append(here[0])
     return None
+
+
+def _fit_at_once(it: Member, constraint: SpreadConstraint, counts: dict[str, int]) -> bool:
+    """Whether all pods run if they are created at once: the emptiest domain that has a pod left gets the next one.
+
+    Pods that may go anywhere come last, where they lift the least as far as they can; if they are needed before, no.
+    """
+    left = dict.fromkeys(counts, 0)
+    free = 0
+    for ordinal in range(it.replicas):
+        here = [*it.world.index.domains_with(constraint.topology_key, _held(it, ordinal)[1])]
+        if len(here) == 1 and here[0] in left:
+            left[here[0]] += 1
+        else:
+            free += 1
+    while any(left.values()) or free:
+        waiting = [value for value, number in left.items() if number] or [*counts]
+        into = min(waiting, key=lambda value: counts[value])
+        emptiest = min(counts, key=lambda value: counts[value])
+        if counts[into] + 1 - least_count(constraint, counts.values()) > constraint.max_skew:
+            if not free or into == emptiest:
+                return False
+            into, free = emptiest, free - 1
+        elif left[into]:
+            left[into] -= 1
+        else:
+            free -= 1
+        counts[into] += 1
+    return True
 
 
 def _held(it: Member, ordinal: int) -> tuple[str, NodeSet]:

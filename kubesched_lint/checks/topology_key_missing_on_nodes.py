@@ -42,7 +42,8 @@ def check(it: Member) -> Iterator[Hazard]:
                 variant=variant,
             )
     for term in pod.required_anti_affinity:
-        if not usable & it.world.index.with_key(term.topology_key):
+        # The API server refuses a term without a key.
+        if term.topology_key and not usable & it.world.index.with_key(term.topology_key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"{carry} {term.topology_key}"),

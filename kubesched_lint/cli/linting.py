@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ def linted(call: Invocation) -> int:
         from kubesched_lint.cli.watching import watched
 
         return watched(call, lambda: _linted_once(call))
+    gc.set_threshold(50_000, 20, 1_000)  # rarely: only traces make reference cycles, which their searches leave behind
+    gc.enable()
     return _linted_once(call)
 
 

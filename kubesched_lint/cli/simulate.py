@@ -11,7 +11,17 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, Env, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import (
+    EVENTS,
+    READING,
+    Color,
+    ColorOption,
+    Env,
+    OneTarget,
+    OptionalPaths,
+    Verbose,
+    takes,
+)
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
@@ -19,13 +29,14 @@ from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.found import merged
+from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
+from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text, explained
 from kubesched_lint.text import many
 
 if TYPE_CHECKING:
@@ -110,13 +121,23 @@ def simulate(
     ] = False,
     states: Annotated[int, typer.Option(min=1, help="Maximum number of states that one search visits.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Seed of the random runs that replace a too large search.")] = 1,
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Say only why this workload ends so, with a trace; [KIND/][NAMESPACE/]NAME. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show also the rows that are ok in every event.")] = False,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
     """Show, before you deploy, what each event may do to each workload.
 
-    Exits with 1 when an event is proven to end badly ("always bad") or the API server refuses an object, with 2 when an
-    input cannot be read. A cell that is "bad, not proven" does not change the exit code.
+    Exits with 1 when a cell fails (!) or the API server refuses an object, with 2 when an input cannot be read. A cell
+    that fails only here, may fail or is unknown does not change the exit code.
 
     Examples:
 
@@ -129,6 +150,8 @@ def simulate(
       kubesched-lint simulate shop/ -c cluster.yaml --lose zone=eu-west-1a --scale web=20
 
       kubesched-lint simulate shop/ -c cluster.yaml --unlabel disktype --upgrade
+
+      kubesched-lint simulate manifests/ -c nodes.json --explain shop/web
 
       kubesched-lint simulate --target prod-eu
     """
@@ -153,14 +176,21 @@ def simulate(
         if picture and len(found) > 1:
             raise ValueError("--picture shows one cluster: choose a target with --target")
         parts = [(aim.name, _report(context, aim, asked)) for aim in found]
+        simulation = parts[0][1] if len(parts) == 1 else merged(parts, ())
+        if explain:
+            simulation = of_named(simulation, explain)
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    simulation = parts[0][1] if len(parts) == 1 else merged(parts, ())
     match output:
         case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            say(as_text(simulation, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+            room = terminal_width(sys.stdout, os.environ)
+            if explain and simulation.rows:
+                text = explained(simulation, color=painted, room=room)
+            else:
+                text = as_text(simulation, color=painted, room=room, verbose=verbose, every_row=every)
+            say(text, painted=painted)
         case SimulationFormat.JSON:
             say_exactly([as_json(simulation), "\n"])
         case SimulationFormat.HTML:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.pod import BoundPod
 
 LIVE = "live"
+NO_MORE_NODES = "no autoscaler adds a node"
 """The prefix for a live cluster; a file of that name is ``./live``."""
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
@@ -215,7 +216,7 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     @property
     def elastic_premise(self) -> str:
         """The assumption of a proof about the nodes of an elastic cluster."""
-        return f"no autoscaler adds a node (nodes count as elastic: {self.elastic_because}; --fixed if none does)"
+        return f"{NO_MORE_NODES} ({self.elastic_because}; --fixed if none does)"
 
     @cached_property
     def running(self) -> Running:

@@ -28,11 +28,12 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
-from kubesched_lint.text import plural
+from kubesched_lint.text import many, plural
 
 
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
@@ -81,7 +82,9 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         open_ = index.domains_of(key, room.open_)
         loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
-        why = f"each needs a domain of {key} to itself, and {open_} can hold one{beside}"
+        why = (
+            f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(open_, key)} can hold one{beside}"
+        )
         yield Counted(open_ + loose, why)
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
@@ -96,13 +99,14 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             yield ceiling
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
-            yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
+            yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
         yield Counted(total, why)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes", what)
+        on = f"the {many(usable.bit_count(), 'node')} that it may use"
+        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what)
 
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
@@ -171,7 +175,7 @@ def _spread_ceiling(
         return None
     capacity, limits = spread_room(setting, number, constraint, room, most, without)
     if not capacity:
-        return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
+        return Counted(0, f"no node that it may use counts for its spread over {constraint.topology_key}")
     least = least_count(constraint, capacity.values())
     total = sum(limits.values())
     if without:
@@ -359,8 +363,9 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     return found.values()
 
 
-def number_of_domains(number: int) -> str:
-    return f"{number or 'no'} {plural(number, 'domain')}"
+def number_of_domains(number: int, key: str) -> str:
+    """Return ``3 zones``, ``1 node`` or ``no value of rack``."""
+    return f"{number or 'no'} {domain_word(key, number or 1)}"
 
 
 # --- controllers ----------------------------------------------------------------------------------------------------

@@ -24,27 +24,27 @@ class Phase(Protocol):
 
 
 class BudgetCounts:
+    """Budgets that select no pod of a phase take no room: a set may have thousands of them, and many phases."""
+
     def __init__(self, transitions: Phase, budgets: Sequence[DisruptionBudget]) -> None:
         self._transitions = transitions
         self.budgets = budgets
-        self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
-        """Slot → the budgets that select its pods."""
-        self._guarded: dict[DisruptionBudget, tuple[int, list[int]]] = {}
-        """A budget → the slots that it selects among the first ones, and how many those are."""
+        self._guards: list[tuple[DisruptionBudget, ...]] = []
+        """By slot: the budgets that select its pods."""
+        self._guarded: dict[DisruptionBudget, list[int]] = {}
+        """A budget → the slots that it selects, if any."""
 
     def guards(self, slot: int) -> tuple[DisruptionBudget, ...]:
         """Return the budgets that select the pods of a slot."""
-        found = self._guards.get(slot)
-        if found is None:
-            pod = self._transitions.oracle.pod(slot)
-            found = self._guards[slot] = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
-        return found
+        self._learn()
+        return self._guards[slot] if self.budgets else ()
 
     def counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
         """Return (expected, healthy): numbers of pods that the budget selects in this state."""
         transitions, pod_types = self._transitions, self._transitions.pod_types
         bound, waiting = transitions.counts(state)
-        slots = self._slots_of(budget)
+        self._learn()
+        slots = self._guarded.get(budget, ())
         healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
         total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
         owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
@@ -52,14 +52,17 @@ class BudgetCounts:
         return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
 
     def allowed(self, state: State) -> Iterator[tuple[DisruptionBudget, int]]:
-        """Yield each budget with the number of its pods that may be evicted in this state."""
-        for budget in self.budgets:
+        """Yield each budget that selects pods, with the number of them that may be evicted in this state."""
+        self._learn()
+        for budget in self._guarded:
             yield budget, allowed_disruptions(budget, *self.counted(budget, state))
 
-    def _slots_of(self, budget: DisruptionBudget) -> list[int]:
-        known, found = self._guarded.get(budget, (0, list[int]()))
-        every = len(self._transitions.pod_types.slots)
-        if known < every:
-            found += [slot for slot in range(known, every) if budget in self.guards(slot)]
-            self._guarded[budget] = every, found
-        return found
+    def _learn(self) -> None:
+        """Find the budgets of the slots that are new since the last question."""
+        every = len(self._transitions.pod_types.slots) if self.budgets else 0
+        for slot in range(len(self._guards), every):
+            pod = self._transitions.oracle.pod(slot)
+            found = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
+            self._guards.append(found)
+            for budget in found:
+                self._guarded.setdefault(budget, []).append(slot)

@@ -42,7 +42,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         domains = index.domains_of(term.topology_key, open_)
         total = loose + domains
         takes = plural(domains, "takes", "take")
-        return Counted(min(total, wanted), f"{number_of_domains(domains)} of {term.topology_key} {takes} one each")
+        return Counted(min(total, wanted), f"{number_of_domains(domains, term.topology_key)} {takes} one pod each")
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):

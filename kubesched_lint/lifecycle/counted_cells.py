@@ -13,8 +13,16 @@ def range_of(bounds: EventBounds) -> Range:
     return Range(least, most, "closed-form" if least == most else "bound")
 
 
+_LEAVES = "counting leaves "
+
+
 def why_open(bounds: EventBounds) -> str:
-    return f"counting leaves {range_of(bounds)} of {bounds.wanted}: {bounds.least.why}"
+    return f"{_LEAVES}{range_of(bounds)} of {bounds.wanted}: {bounds.least.why}"
+
+
+def what_is_open(why: str) -> str:
+    """Return what may go wrong where counting leaves a cell open, from the reason of such a cell; else empty."""
+    return why.partition(_LEAVES)[2].partition(": ")[2]
 
 
 def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, ...], *, by_itself: bool) -> Cell:

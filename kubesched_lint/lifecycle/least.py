@@ -31,9 +31,11 @@ from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
+from kubesched_lint.text import many
 
 
 class _Ask(NamedTuple):
@@ -125,9 +127,7 @@ def least_placed(
         return _least_apart(ask, apart, mixed=mixed)
     closed = min(ask.closed(wanted - 1, open_, ask.shut + nodes_fewer) + ask.shut, open_.bit_count())
     left = open_.bit_count() - closed - nodes_fewer
-    return Counted(
-        wanted if left > 0 else 0, f"pods of the set can close at most {closed} of {open_.bit_count()} usable nodes"
-    )
+    return Counted(wanted if left > 0 else 0, _filled(closed, open_, nodes_fewer if left <= 0 else 0))
 
 
 def finds_room(setting: Setting, number: int, lost: Iterable[NodeSet], nodes_fewer: int) -> bool:
@@ -228,18 +228,18 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     alone = not _counts_others(setting, number, constraint)
     short = is_short_of_domains(constraint, len(sizes))
     if short and not alone:
-        return Counted(0, f"fewer domains of {key} than minDomains, and pods of others count")
+        return Counted(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
     own = wanted - 1
     if alone and (not mixed or reaches_old(setting, constraint.selector, number)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
     domains = setting.index.domains(key)
     for value, size in sizes.items():
         if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
-            return Counted(0, f"domain {value} of {key} may fill up, and holds back the others")
+            return Counted(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
     if short:
         most = len(sizes) * constraint.max_skew
-        return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
-    return Counted(wanted, f"no domain of {key} can fill up")
+        return Counted(min(wanted, most), f"fewer {domain_word(key, 2)} than minDomains: {constraint.max_skew} in each")
+    return Counted(wanted, f"no {domain_word(key)} can fill up")
 
 
 def _least_in_each_domain(ask: _Ask, without: NodeSet) -> Counted:
@@ -285,9 +285,9 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
         if free < wanted and not setting.pods[number].host_ports:
             full = max_full_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
             free = max(free, len(domains) - full)
-    return Counted(
-        min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
-    )
+    stays = "stays" if free < 2 else "stay"
+    why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
+    return Counted(min(free, wanted), why)
 
 
 def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
@@ -328,7 +328,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     for value, domain in domains.items():
         home = domain & ask.open_
         if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
-            return Counted(0, f"its affinity may lead to {value} of {key}, which may fill up")
+            return Counted(0, f"its affinity may lead to {domain_word(key)} {value}, which may fill up")
     if not ask.open_ & index.with_key(key):
         return Counted(0, f"no node that it may use has the label {key}")
     return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
@@ -410,7 +410,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Counted(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):
-        return Counted(0, "its volumes may tie it to where they are")
+        return MAY_TIE
     open_ = diagnose(pod, setting.cluster).feasible & targets(pod, index)[0]
     open_ &= hard_keyed_nodes(pod, index)
     guests = 0
@@ -420,4 +420,14 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         guests += times * min(contender.count, (contender.nodes & open_).bit_count())
     closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
-    return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")
+    return Counted(sure, _filled(closed, open_))
+
+
+def _filled(count: int, nodes: NodeSet, lost: int = 0) -> str:
+    """Return what others may do to the nodes that a workload may use, in words; so many more may be lost."""
+    total = nodes.bit_count()
+    if count >= total:
+        return "other pods may fill all nodes that it may use"
+    return f"other pods may fill {count or 'none'} of its {many(total, 'node')}" + (
+        f", and {lost} may be lost" if lost else ""
+    )

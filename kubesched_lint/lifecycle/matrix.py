@@ -56,7 +56,6 @@ class Matrix:
         kept = (i for i in range(len(setting.workloads)) if i not in setting.refused)
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
-        self._ran: dict[tuple[int, ...], EventOutcomes] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
@@ -245,8 +244,15 @@ class Matrix:
     def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         key = (members, expected)
         if key not in self._searched:
+            if len(members) == 1:
+                self._forget_others(members)
             self._searched[key] = self._explored(members, expected=expected)
         return self._searched[key]
+
+    def _forget_others(self, members: tuple[int, ...]) -> None:
+        """Forget the searches of each other workload that is alone in its group: no other workload needs them."""
+        for key in [key for key in self._searched if len(key[0]) == 1 and key[0] != members]:
+            del self._searched[key]
 
     def _is_searched(self, members: tuple[int, ...]) -> bool:
         """Whether a group has few enough nodes and pods for an exhaustive search."""
@@ -411,7 +417,7 @@ class Matrix:
         """Return why no trace is followed for a workload."""
         if not self._is_made(self._everybody, number):
             quota = _quota_of(self.setting, number)
-            return f"a proof: no trace is followed if a quota prevents the creation of pods ({quota})"
+            return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -39,7 +40,10 @@ def witness(end: FinalState, called: Workload | None = None) -> Witness:
         names = {end.workload: called.name}
         if called.key in end.story.numbers:
             names[end.story.numbers[called.key]] = own.name
-    lines = [line(part, _happening(part, where if part is parts[-1] else ""), names) for part in parts]
+    lines = [
+        line(part, _happening(part, where if part is parts[-1] else ""), names, before)
+        for before, part in zip((None, *parts), parts, strict=False)
+    ]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
 
 
@@ -68,8 +72,14 @@ def _happening(part: TracePart, where: str) -> str:
     return part.name
 
 
-def line(part: TracePart, name: str, names: Mapping[int, str] = _OWN) -> str:
-    """Return one part of a trace in words, after the name of its event; ``names`` are other names of workloads."""
+def line(part: TracePart, name: str, names: Mapping[int, str] = _OWN, before: TracePart | None = None) -> str:
+    """Return one part of a trace in words, after the name of its event; ``names`` are other names of workloads.
+
+    With the part ``before`` it, the pods that the event itself took from their nodes are told first.
+    """
+    gone = () if before is None else tuple(_gone(before, part))
+    if gone:
+        return _text(part, name, names, gone)
     if names and not any(part.oracle.pod_types.slots[slot].workload in names for slot in _moved(part)):
         names = _OWN  # many workloads share the part
     if names:
@@ -84,9 +94,33 @@ def _moved(part: TracePart) -> Iterator[int]:
     return (step.slot for step, _ in part.steps if step.slot >= 0)
 
 
-def _text(part: TracePart, name: str, names: Mapping[int, str]) -> str:
+def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]:
+    """Yield (slot, node, whether the node stays) of each pod that was bound before a part and is not when it starts.
+
+    Those that are deleted one by one have steps of their own.
+    """
+    names, later = before.oracle.index.names, part.oracle.index.positions
+    now = {name: Counter(dict(part.start.bound[position])) for name, position in later.items()}
+    then = {name: Counter(dict(held)) for name, held in zip(names, before.settled.bound, strict=False) if held}
+    if any(now[name] - then.get(name, Counter()) for name in now):
+        return  # equal nodes are swapped between the parts
+    left = Counter(dict(part.start.leaving))
+    for name, held in then.items():
+        for slot in (held - now.get(name, Counter())).elements():
+            if left[slot]:
+                left[slot] -= 1
+            else:
+                yield slot, part.names.get(name, name), name in later
+
+
+def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[tuple[int, str, bool]] = ()) -> str:
     naming = Naming(_newest(part), names)
-    steps = []
+    steps = [
+        (f"{pod_name(part.oracle.pod_types, slot, naming)} evicted from", node)
+        if stays
+        else (f"{pod_name(part.oracle.pod_types, slot, naming)} lost with its node", "")
+        for slot, node, stays in gone
+    ]
     before = part.start
     for step, after in part.steps:
         words = _words(part, step, naming)

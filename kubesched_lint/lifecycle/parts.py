@@ -202,15 +202,18 @@ def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterab
 
 @once_per_setting
 def quiet(setting: Setting) -> frozenset[int]:
-    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change."""
+    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change.
+
+    One without pods is not among them: nothing of it stands.
+    """
     return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
 
 
 def _is_quiet(setting: Setting, number: int) -> bool:
     running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
+    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
         return False
-    if running and (setting.changes.get(number, True) is not False or not setting.is_settled(number)):
+    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
         return False
     return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
 
@@ -234,7 +237,8 @@ def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
         return
     grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
     if event != "deploy" and (grows or number in restless):
-        yield _Moves(restless | {number}, event=event, number=number)
+        whole = restless if number in restless else restless | {number}
+        yield _Moves(whole, event=event, number=number)
     else:
         yield _Moves(restless)
 
@@ -268,6 +272,8 @@ def _pressed(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
 
     Only pods with priority ``lowest`` or more are asked about: who has no more preempts none of them.
     """
+    if start.number >= 0:
+        return _grown(setting, start, lowest)  # nobody asks again
     known = _known_pressed(setting)
     if (start, lowest) not in known:
         known[start, lowest] = _grown(setting, start, lowest)

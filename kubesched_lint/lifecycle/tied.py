@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.binding import topology_keys
@@ -19,7 +20,8 @@ from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
 from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, pod_claims
 
-MAY_TIE = Counted(0, "its volumes may tie it to where they are")
+_KEYS = {ZONE: "zone ", HOSTNAME: "node "}
+MAY_TIE = Counted(0, "its volumes may hold it on nodes that fill up or are lost")
 REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
 
 
@@ -114,9 +116,9 @@ def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet,
     for words, reach in tie.reaches.items():
         home = reach & open_
         if home.bit_count() <= closed(home, fewer) + fewer:
-            why = "where all nodes may fill up" if home else "where no node is left for it"
-            return Counted(0, f"its volumes may tie it to {words}, {why}")
-    return Counted(wanted, f"its volumes may tie it to {' or '.join(tie.reaches)}, and none of these can fill up")
+            why = "where other pods may fill all nodes" if home else "where no node is left for it"
+            return Counted(0, f"its volumes may hold it in {words}, {why}")
+    return Counted(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
 
 
 def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
@@ -172,7 +174,7 @@ def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) ->
         for node in index.nodes_of(usable):
             keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})
             labels = {key: node.labels[key] for key in keys if key in node.labels}
-            words = ", ".join(f"{key}={value}" for key, value in labels.items()) or "no node"
+            words = ", ".join(f"{_KEYS.get(key, f'{key}=')}{value}" for key, value in labels.items()) or "no node"
             if words not in found:
                 found[words] = index.with_labels(labels)
             if len(found) > MOST_TRIED:

@@ -27,6 +27,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
+from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.text import first_few
@@ -180,6 +181,12 @@ OF_ERRORS = (
         lambda error, world: bool(unknown_classes(error, world)),
         if_they_add_nothing,
         with_other_classes,
+    ),
+    _row(
+        "the set had made what it adds to nodes",
+        lambda error, world: bool(things_made(error, world)),
+        if_not_made,
+        with_things_made,
     ),
     _row(
         "other people's pods had gone",

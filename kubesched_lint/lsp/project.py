@@ -17,11 +17,11 @@ from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.causes import one_per_cause
-from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.context import cards_of
 from kubesched_lint.report.explanation import as_text as explanation_text
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.simulation_report import as_text as matrix_text
+from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import annotated
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session.asking import explained, matrix, mended, workloads_in
@@ -198,7 +198,9 @@ class Project:
                     assert rows is not None
                     there = places.get(rows.workloads[row.number].source)
                     if there is not None:
-                        details = matrix_text(replace(rows, rows=(row,), skews=(), notes=(), errors=()), room=_WIDTH)
+                        details = matrix_text(
+                            replace(rows, rows=(row,), skews=(), notes=(), errors=()), room=_WIDTH, verbose=True
+                        )
                         found.append(Outlook(there[1], data, row.cells, details, target))
         self._outlooks, self._outlooks_for = tuple(found), frozenset(files)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.node import Node, NodeOverlay, NodePool
+    from kubesched_lint.model.node_makers import NodeMaker
     from kubesched_lint.model.pod import BoundPod, SchedulerProfile
     from kubesched_lint.model.policy import (
         Autoscaler,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         VolumeAttachment,
     )
     from kubesched_lint.model.vertical import VerticalAutoscaler
+    from kubesched_lint.model.webhooks import WebhookConfiguration
 
 
 class Inventory(Struct, frozen=True, eq=False, dict=True):
@@ -79,6 +81,8 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
     replica_sets: tuple[ReplicaSet, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
     node_overlays: tuple[NodeOverlay, ...] = ()
+    node_makers: tuple[NodeMaker, ...] = ()
+    webhooks: tuple[WebhookConfiguration, ...] = ()
     schedulers: tuple[SchedulerProfile, ...] = ()
     """The profiles of kube-scheduler, if its configuration is known."""
     nodes: tuple[Node, ...] = ()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
+_DOMAINS = {HOSTNAME: ("node", "nodes"), ZONE: ("zone", "zones")}
 OS = "kubernetes.io/os"
 ARCH = "kubernetes.io/arch"
 KEPT_LIKE = {"beta.kubernetes.io/os": OS, "beta.kubernetes.io/arch": ARCH}
@@ -189,3 +190,9 @@ class NodePool(PartlyCompared, frozen=True):
     def separates(self) -> bool:
         """Whether a nodeSelector with its toleration creates nodes with that label and taint (GKE Autopilot)."""
         return self.maker == AUTOPILOT
+
+
+def domain_word(key: str, count: int = 1) -> str:
+    """Return ``zone`` or ``nodes`` for the usual topology keys, ``value of rack`` for another."""
+    one, more = _DOMAINS.get(key, (f"value of {key}", f"values of {key}"))
+    return one if count == 1 else more

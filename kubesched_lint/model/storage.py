@@ -15,6 +15,20 @@ from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
+ZONAL = frozenset(
+    [
+        "ebs.csi.aws.com",
+        "pd.csi.storage.gke.io",
+        "disk.csi.azure.com",
+        "cinder.csi.openstack.org",
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/gce-pd",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/cinder",
+    ]
+)
+"""Provisioners whose volumes are in one zone."""
+
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""
 _LOCAL = r"(^|[-_./])(local|topolvm|directpv|zfspv)([-_./]|$)|^(lvm|zfs)\.csi\."
@@ -71,6 +85,8 @@ class StorageClass(PartlyCompared, frozen=True):
     binding_mode: str = "Immediate"
     allowed_topologies: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """Terms are ORed; inside a term every key must have one of its values. Empty: anywhere."""
+    zones: tuple[str, ...] = ()
+    """The zones of ``parameters``, as provisioners of old read them; a snapshot keeps none."""
     is_default: bool = False
     created: str = ""
     """RFC 3339; empty if it does not exist yet, or the time is unknown."""

@@ -13,11 +13,11 @@ from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report,
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, causes, errors_first
-from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
+from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
 from kubesched_lint.report.words import annotated, explanation, relative, subject
 from kubesched_lint.text import brief, many, plural
 
@@ -175,10 +175,10 @@ def _matrix(
         text += f"| | {' | '.join(map(event_title, simulation.events))} |\n|---|{'---|' * len(simulation.events)}\n"
     for row in rows[:MOST_ROWS]:
         is_error = simulation.workloads[row.number].ref in errors
-        cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {plain(c.text)}".strip() for c in row.cells)
+        cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {plain(mark(c))}".strip() for c in row.cells)
         text += f"| {plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
     below = [f"{many(len(rows) - MOST_ROWS, 'more workload')} with problems"] if rows[MOST_ROWS:] else []
-    below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
+    below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} ok in every event"] if fine else []
     text += "".join(f"\n{plain(line)}\n" for line in (*below, *notes))
     yield Block(text)
     for row in rows:

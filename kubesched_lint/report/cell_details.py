@@ -1,4 +1,4 @@
-"""Details of the matrix's cells: verdicts in words, reasons, traces, lines to blame and missing facts.
+"""Details of the matrix's cells: reasons, traces, lines to blame and missing facts.
 
 Text groups the cells of a workload that have the same reason. A trace that several cells share is printed once and then
 named by its number.
@@ -7,61 +7,16 @@ named by its number.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.lifecycle.verdicts import (
-    BAD,
-    BY_SCORES,
-    DEPENDS,
-    FINE,
-    LIKELY,
-    NONE,
-    REFUSED,
-    UNKNOWN,
-    Cell,
-    Witness,
-)
+from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, verdict_words
 from kubesched_lint.text import brief
 
-_WORDS = {
-    FINE: "fine",
-    LIKELY: "likely fine: no followed trace ends badly, and nothing is proven",
-    DEPENDS: "depends on the order of events",
-    BY_SCORES: "depends on the scheduler's scores",
-    UNKNOWN: "not established",
-    REFUSED: "the API server refuses the object",
-    NONE: "does not affect it",
-}
-BAD_HERE = "bad-here"
-"""The shade of a cell that ends badly with these manifests and nodes, but is not proven or is no error of ``lint``."""
 _WELL = "one way it ends well"
-
-
-def event_title(event: str) -> str:
-    """Return the event in words: ``HPA max``, ``zone loss``; a hypothesis as it was written: ``lose node/worker-1``."""
-    return event if " " in event else event.replace("hpa", "HPA").replace("-", " ")
-
-
-def verdict_words(cell: Cell) -> str:
-    if cell.verdict == BAD:
-        return "always bad, proven for any scheduler" if cell.proven else "bad, not proven"
-    return _WORDS[cell.verdict]
-
-
-def shade(cell: Cell, *, is_error: bool = True) -> str:
-    """Return the verdict that gives the cell its colour. ``is_error``: whether lint reports an error of the workload.
-
-    ``BAD`` has the colour of errors, so a cell beside a warning does not have it.
-    """
-    return BAD_HERE if cell.verdict == BAD and not (cell.proven and is_error) else cell.verdict
-
-
-def needs_a_word(cell: Cell) -> bool:
-    """Return whether the cell needs an explanation."""
-    return cell.verdict not in (FINE, LIKELY, NONE)
 
 
 def _bad_end(cell: Cell) -> str:
@@ -78,7 +33,7 @@ def behind(simulation: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]
         yield "because", cell.why
     place = simulation.place(cell)
     if place is not None:
-        yield "at", f"{place.path}:{place.span.line}"
+        yield "line", f"{place.path}:{place.span.line}"
     if cell.message:
         yield cell.says, cell.message
     for label, witness in ((_bad_end(cell), cell.worst), (_WELL, cell.best)):
@@ -93,9 +48,9 @@ def behind(simulation: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]
 class _PrintedTraces:
     """The traces that the report has already printed, and their numbers."""
 
-    def __init__(self, simulation: SimulationReport) -> None:
-        cells = [cell for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
-        witnesses = [w for cell in cells for w in (cell.worst, cell.best) if w is not None]
+    def __init__(self, groups: Iterable[Sequence[Cell]]) -> None:
+        firsts = (_first([(c, end(c)) for c in group]) for group in groups for end in (_worst, _best))
+        witnesses = [first[1] for first in firsts if first is not None]
         self._uses = Counter(w.lines[: _shared(w)] for w in witnesses)
         self._numbers: dict[tuple[str, ...], int] = {}
 
@@ -121,17 +76,26 @@ def _shared(witness: Witness) -> int:
     return max(len(witness.lines) - 1, 1)
 
 
-def details(simulation: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
-    """Yield the details of each workload's cells, wrapped at ``room`` cells (0: no wrapping)."""
-    printed = _PrintedTraces(simulation)
-    for row in simulation.rows:
-        groups = _by_reason(simulation, [cell for cell in row.cells if needs_a_word(cell)])
-        if groups:
+def details(simulation: SimulationReport, palette: Palette, room: int = 0, *, every_row: bool = False) -> Iterator[str]:
+    """Yield the details of each workload's cells, wrapped at ``room`` cells (0: no wrapping).
+
+    ``every_row``: also of workloads that are ok in every event.
+    """
+    blocks = [(row, _by_reason(simulation, _told(row.cells, every_row))) for row in simulation.rows]
+    printed = _PrintedTraces([group for _, groups in blocks for group in groups])
+    for row, groups in blocks:
+        if groups or every_row:
             yield ""
             yield palette.bold(simulation.named(row, str(simulation.workloads[row.number])))
         for group in groups:
             for line, hang in _group(simulation, group, printed):
                 yield from wrapped(brief(line), room, hang)
+
+
+def _told(cells: Sequence[Cell], is_sought: bool) -> Sequence[Cell]:
+    """Return the cells that need a word; of a workload that is sought, all if none does."""
+    open_ = [cell for cell in cells if needs_a_word(cell)]
+    return open_ or [cell for cell in cells if is_sought and cell.verdict != NONE]
 
 
 def _by_reason(simulation: SimulationReport, cells: Sequence[Cell]) -> list[list[Cell]]:
@@ -145,38 +109,58 @@ def _by_reason(simulation: SimulationReport, cells: Sequence[Cell]) -> list[list
 def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _PrintedTraces) -> Iterator[tuple[str, int]]:
     """Yield (line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
-    events = "every event" if first.verdict == REFUSED else ", ".join(f"{event_title(c.event)} {c.text}" for c in group)
+    every = first.verdict == REFUSED
+    events = "every event" if every else ", ".join(f"{event_title(c.event)} {_with_bound(c)}" for c in group)
     yield f"  {events}: {verdict_words(first)}", 4
     if first.why:
         yield f"    because: {first.why}", 6
     place = simulation.place(first)
     if place is not None:
-        yield f"    at: {place.path}:{place.span.line}:{place.span.column}", 6
-    yield from _messages(group)
-    yield from _traces(_bad_end(first), [(c, c.worst) for c in group], printed)
-    yield from _traces(_WELL, [(c, c.best) for c in group], printed)
+        yield f"    line: {place.path}:{place.span.line}:{place.span.column}", 6
+    yield from _message(group)
+    yield from _trace(_bad_end(first), [(c, _worst(c)) for c in group], printed)
+    yield from _trace(_WELL, [(c, _best(c)) for c in group], printed)
     for missing in first.missing:
         yield f"    missing: {missing}", 6
 
 
-def _messages(group: Sequence[Cell]) -> Iterator[tuple[str, int]]:
-    events_of: dict[tuple[str, str], list[str]] = {}
-    for cell in group:
-        if cell.message:
-            events_of.setdefault((cell.says, cell.message), []).append(event_title(cell.event))
-    for (says, message), events in events_of.items():
-        after = f" after {', '.join(events)}" if len(events_of) > 1 else ""
+def _with_bound(cell: Cell) -> str:
+    """Return the mark; with the known range, if the verdict is unknown."""
+    if cell.verdict != UNKNOWN or (cell.bound.least == 0 and cell.bound.most >= cell.wanted):
+        return mark(cell)
+    return f"{mark(cell)} ({cell.bound} of {cell.wanted} run)"
+
+
+def _message(group: Sequence[Cell]) -> Iterator[tuple[str, int]]:
+    """Yield the message of Kubernetes that is the commonest in the group."""
+    counts = Counter((cell.says, cell.message) for cell in group if cell.message)
+    for (says, message), _ in counts.most_common(1):
+        events = [event_title(cell.event) for cell in group if cell.message == message]
+        after = f" after {', '.join(events)}" if len(counts) > 1 else ""
         yield f"    {says}{after}: {message}", 6
 
 
-def _traces(
+def _worst(cell: Cell) -> Witness | None:
+    return cell.worst
+
+
+def _best(cell: Cell) -> Witness | None:
+    return cell.best
+
+
+def _first(ends: Sequence[tuple[Cell, Witness | None]]) -> tuple[Cell, Witness] | None:
+    return next(((cell, witness) for cell, witness in ends if witness is not None), None)
+
+
+def _trace(
     heading: str, ends: Sequence[tuple[Cell, Witness | None]], printed: _PrintedTraces
 ) -> Iterator[tuple[str, int]]:
-    found = [(cell, witness) for cell, witness in ends if witness is not None]
-    if not found:
+    """Yield one trace of the group, that of its first event."""
+    found = _first(ends)
+    if found is None:
         return
-    yield f"    {heading}{', each' if len(found) > 1 else ''}:", 6
-    for cell, witness in found:
-        for number, line in enumerate(printed.lines(witness)):
-            lead = f"{event_title(cell.event)}: " if len(found) > 1 and not number else ""
-            yield f"      {lead}{line}", 8
+    cell, witness = found
+    of_event = f" ({event_title(cell.event)})" if len(ends) > 1 else ""
+    yield f"    {heading}{of_event}:", 6
+    for line in printed.lines(witness):
+        yield f"      {line}", 8

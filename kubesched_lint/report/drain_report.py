@@ -29,7 +29,7 @@ from kubesched_lint.text import first_few, many
 _EVIDENCE = {
     PROVEN: "proven for every order of events and any scheduler",
     BY_DEFAULT: "for every order of events with the default scheduler's scores",
-    TODAY: "proven for every order of events and any scheduler on today's nodes; an autoscaler may add nodes",
+    TODAY: "proven for every order of events and any scheduler, unless an autoscaler adds a node",
     SIMULATED: "in every random trace of the default scheduler",
 }
 
@@ -78,7 +78,7 @@ def headline(plan: DrainPlan) -> str:
         return f"{what}: impossible, {_EVIDENCE[plan.evidence]}{few}"
     if plan.verdict == DEPENDS:
         return f"{what}: no plan ends well in every order of events; this one does in some"
-    return f"{what}: not established"
+    return f"{what}: unknown whether it can end"
 
 
 def _painted(text: str, plan: DrainPlan, palette: Palette) -> str:

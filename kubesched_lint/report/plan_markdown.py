@@ -10,9 +10,9 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
-from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
+from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.text import brief, first_few, many
 
 MARK = "<!-- kubesched-lint plan -->"

@@ -9,9 +9,10 @@ from kubesched_lint.findings import Location, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.printing import visible
 from kubesched_lint.report import plan_words as words
-from kubesched_lint.report.cell_details import details, event_title
+from kubesched_lint.report.cell_details import details
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.text import brief
 
 
@@ -65,7 +66,7 @@ def _workload(one: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
 
 
 def _cell(cell: CellChange, wide: int, palette: Palette) -> str:
-    sign, paint = {WORSE: ("worse ", Severity.ERROR), BETTER: ("better", None)}.get(cell.direction, ("      ", None))
+    sign, paint = {WORSE: ("worse ", Severity.ERROR), BETTER: ("better", None)}.get(cell.direction, (" " * 6, None))
     event = event_title(cell.event).ljust(wide)
     shown = palette.severity(paint, sign) if paint else palette.good(sign) if cell.direction == BETTER else sign
     return f"  {shown}  {event}  {visible(words.arrow(cell))}  {palette.dim(words.cell_note(cell))}"

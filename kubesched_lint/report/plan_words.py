@@ -25,7 +25,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, 
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.cell_details import event_title, verdict_words
+from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
 from kubesched_lint.text import SHOWN, first_few, many, plural
 
 _NOTHING = "–"
@@ -44,7 +44,7 @@ def result(plan: Plan) -> str:
     if hanging and plan.worst_finding is not Severity.ERROR:
         return f"after this change {many(len(hanging), 'rollout')} cannot end on these nodes: {first_few(hanging)}"
     if plan.is_empty:
-        return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
+        return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
     cells = [change.direction for one in plan.workloads for change in one.cells]
     worse, better = cells.count(WORSE), cells.count(BETTER)
     parts = [f"{many(worse, 'cell')} worse"] if worse else []
@@ -54,7 +54,7 @@ def result(plan: Plan) -> str:
     parts += [f"{many(gone, 'finding')} gone"] if gone else []
     parts += [f"{many(better, 'cell')} better"] if better else []
     open_ = _objects(plan, [one for one in plan.workloads if one.is_open])
-    head = "worse" if plan.is_worse else "nothing is established to be worse"
+    head = "worse" if plan.is_worse else "nothing is known to get worse"
     if open_ and not plan.is_worse:
         are = plural(len(open_), "is", "are")
         head = f"nothing is known to get worse, but {many(len(open_), 'changed workload')} {are} unknown"
@@ -151,7 +151,7 @@ def _field(field: FieldChange) -> str:
 
 
 def arrow(change: CellChange) -> str:
-    """Return ``3/6 −3 → 3/4 −1``; with the numbers of pods where both cells have the same text."""
+    """Return ``3/6! → 3/4!``; with the numbers of pods where both cells have the same text."""
     before, after = _text(change.before), _text(change.after)
     if before == after and change.before and change.after:
         before, after = (f"{text} ({_ran(cell)})" for text, cell in ((before, change.before), (after, change.after)))
@@ -161,7 +161,7 @@ def arrow(change: CellChange) -> str:
 
 
 def _text(cell: Cell | None) -> str:
-    return _NOTHING if cell is None else cell.text
+    return _NOTHING if cell is None else mark(cell)
 
 
 def _ran(cell: Cell) -> str:
@@ -171,7 +171,7 @@ def _ran(cell: Cell) -> str:
 def reasons(cell: Cell) -> Iterator[str]:
     """Yield the reason of a cell that is not fine, the message of Kubernetes and one course of events."""
     if cell.verdict not in (FINE, LIKELY, NONE):
-        yield f"{event_title(cell.event)} {cell.text}: {cell.why or verdict_words(cell)}"
+        yield f"{event_title(cell.event)} {mark(cell)}: {cell.why or verdict_words(cell)}"
         if cell.message:
             yield f"{cell.says}: {cell.message}"
         if cell.worst is not None:
@@ -189,7 +189,7 @@ def cell_note(change: CellChange) -> str:
     if change.after is None:
         return "the workload is gone"
     is_unknown = change.before is not None and change.before.verdict == UNKNOWN
-    return verdict_words(change.after) + (", not established before" if is_unknown else "")
+    return verdict_words(change.after) + (", unknown before" if is_unknown else "")
 
 
 def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
@@ -199,11 +199,20 @@ def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
 
 
 def fine_events(cells: Sequence[CellChange]) -> str:
-    """Return ``still fine: HPA max 2/2 ok → 4/4 ok, drain …``, or ``fine: deploy 3/3 ok``; empty without such cells."""
+    """Return ``still ok: HPA max 2 → 4 pods, drain …``, or ``ok: deploy``; empty without such cells."""
     fine = [change for change in cells if stays_fine(change)]
-    stay = [f"{event_title(c.event)} {arrow(c)}" for c in fine if c.before is not None and c.after is not None]
-    new = [f"{event_title(c.event)} {c.after.text}" for c in fine if c.before is None and _is_fine(c.after)]
-    return f"still fine: {', '.join(stay)}" if stay else f"fine: {', '.join(new)}" if new else ""
+    stay = [f"{event_title(c.event)} {_sizes(c.before, c.after)}" for c in fine if c.before and c.after]
+    new = [event_title(c.event) for c in fine if c.before is None and _is_fine(c.after)]
+    return f"still ok: {', '.join(stay)}" if stay else f"ok: {', '.join(new)}" if new else ""
+
+
+def _sizes(before: Cell, after: Cell) -> str:
+    """Return ``2 → 4 pods``; the marks where these differ."""
+    ends = (
+        (f"{cell.wanted:,}" for cell in (before, after)) if mark(before) == mark(after) else map(mark, (before, after))
+    )
+    unit = " pods" if mark(before) == mark(after) else ""
+    return f"{' → '.join(ends)}{unit}"
 
 
 def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
@@ -296,5 +305,5 @@ def rest(plan: Plan) -> str:
     same, unknown = plan.same, plan.unknown
     parts = [f"{many(same, 'workload')} {plural(same, 'is', 'are')} neither changed nor affected"] if same else []
     if unknown:
-        parts.append(f"of {many(unknown, 'workload')} cells are not established, neither before nor after the change")
+        parts.append(f"of {many(unknown, 'workload')} cells are unknown before and after the change")
     return "; ".join(parts)

@@ -16,13 +16,14 @@ from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from kubesched_lint.scheduler.devices.attempt import NOT_HERE, attempt
 from kubesched_lint.scheduler.devices.leftovers import leftovers
-from kubesched_lint.scheduler.plugins import dynamic_resources
+from kubesched_lint.scheduler.plugins import dynamic_resources, volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
 from kubesched_lint.scheduler.plugins.single_node import ENFORCED, NodeAffinity, NodeResourcesFit, TaintToleration
 from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.scheduler.verdict import Rejection
+from kubesched_lint.scheduler.volume_reach import place_of, reachable
 
 # Labels that controllers and binding add; they do not identify the kind of pod.
 _ADDED = ("pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/", "topology.kubernetes.io/")
@@ -61,6 +62,8 @@ class Details:
             spreading.NAME: self._skew,
             pods.NAME: self._neighbours,
             dynamic_resources.NAME: self._devices,
+            volume_binding.NAME: self._volume,
+            volume_zone.NAME: self._zone,
         }
 
     def of(self, rejection: Rejection, position: int) -> str:
@@ -101,6 +104,22 @@ class Details:
                 return f"matches none of the {len(terms)} terms of addedAffinity"
             return f"matches none of its {len(terms)} node selector terms" if terms else "its affinity has no terms"
         return "; ".join(dict.fromkeys(filter(None, missing)))
+
+    def _volume(self, reason: str, position: int) -> str:
+        """Return which bound volume is elsewhere, and where."""
+        index, storage = self._state.index, self._state.storage
+        for name in volume_zone.volume_names(self._pod, self._state):
+            volume = storage.volumes.get(name)
+            if volume is not None and not reachable(volume, index) >> position & 1:
+                return f"volume {name} is in {place_of(volume)}"
+        return ""
+
+    def _zone(self, reason: str, position: int) -> str:
+        """Return the label of the bound volume that names another zone."""
+        for name in volume_zone.volume_names(self._pod, self._state):
+            for label in volume_zone.excluding_labels(name, position, self._state):
+                return f"volume {name} has the label {label}"
+        return ""
 
     def _devices(self, reason: str, position: int) -> str:
         """Return which requests find too few devices."""

@@ -17,6 +17,13 @@ def reachable(volume: PersistentVolume, index: NodeIndex) -> NodeSet:
     return index.all if volume.node_terms is None else index.matching({}, volume.node_terms)
 
 
+def place_of(volume: PersistentVolume) -> str:
+    """Return where a volume is, by the labels that its node affinity asks for; empty if it may be anywhere."""
+    terms = volume.node_terms or ()
+    asked = (f"{r.key}={','.join(r.values) or r.operator}" for t in terms for r in (*t.expressions, *t.fields))
+    return " or ".join(dict.fromkeys(asked))
+
+
 def reach_of(shelf: Shelf, state: ClusterState) -> Reach:
     """Return the reach of a shelf's volumes on the nodes of a state, which keeps it."""
     key = Reach, shelf

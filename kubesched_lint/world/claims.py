@@ -13,7 +13,7 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.storage import default_class
+from kubesched_lint.model.storage import ZONAL, default_class
 from kubesched_lint.scheduler.binding import MADE_AT_ONCE, candidates, settle
 from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT, NO_PROVISIONER, ephemeral_claim, is_bound
@@ -70,12 +70,15 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
             yield claim, (*volume.path, "claimName")
 
 
-def nodes_of_volume(it: Member, volume: Volume) -> NodeSet:
-    """Return the usable nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide."""
+def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) -> NodeSet:
+    """Return the nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide.
+
+    They are among the usable ones, or ``among`` others.
+    """
     alone = replace(it.pod, volumes=(volume,))
-    found = it.usable
+    found = it.usable if among is None else among
     for plugin in (volume_binding, volume_zone):
-        for rejection in plugin.reject(alone, _storage_state(it.world), found):
+        for rejection in plugin.reject(alone, storage_state(it.world), found):
             found &= ~rejection.nodes
     return found
 
@@ -127,6 +130,9 @@ class Fate(Struct, frozen=True):
     """The kind of objects that would answer it; empty if no snapshot can."""
     narrows: bool = True
     """The unknown part can only exclude nodes, never add any."""
+    stays_in: str = ""
+    """The class whose volume is made at once in some zone, and never leaves it; empty if its place is otherwise known.
+    """
 
 
 _JUDGED = Fate(True)
@@ -156,7 +162,7 @@ def _fate(world: World, claim: Claim) -> Fate:
     if is_bound(claim, storage):
         volume = storage.volumes.get(claim.volume_name)
         if volume is not None and MADE_AT_ONCE in volume.annotations:
-            return replace(_made_at_once(volume.storage_class), modelled=True)
+            return replace(_made_at_once(world, volume.storage_class), modelled=True)
         if volume is not None or world.cluster_has("PersistentVolume"):
             return _judged(world, [volume])
         return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
@@ -186,7 +192,7 @@ def _fate(world: World, claim: Claim) -> Fate:
     if any(_candidates(claim, named or "", storage)):
         return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
     if provisions:
-        return _made_at_once(named or "")
+        return _made_at_once(world, named or "")
     if world.cluster_has("PersistentVolume"):
         return _JUDGED
     return _no_others(_of_class(named))
@@ -200,10 +206,12 @@ def _elsewhere(lack: str, kind: str) -> Fate:
     return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", kind)
 
 
-def _made_at_once(storage_class: str) -> Fate:
+def _made_at_once(world: World, storage_class: str) -> Fate:
     """Return the fate of a claim whose provisioner chooses a zone before the pod has a node."""
     lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
-    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}")
+    found = _classes_by_name(world).get(storage_class)
+    stays_in = storage_class if found is not None and found.provisioner in ZONAL else ""
+    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", stays_in=stays_in)
 
 
 def _no_others(what: str) -> Fate:
@@ -349,7 +357,7 @@ def is_known(it: Member, volume: Volume) -> bool:
     return volume_fate(it, volume).modelled
 
 
-def _storage_state(world: World) -> ClusterState:
+def storage_state(world: World) -> ClusterState:
     """Return the nodes without pods, with the storage objects of manifests and cluster."""
     state = ClusterState(world.index)
     state.storage = settled_storage(world)

@@ -21,7 +21,8 @@ _HELM = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment"
 _KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet", "Job", "Pod", "ReplicationController")
 # argo-cd gitops-engine pkg/sync/sync_tasks.go kindOrder, the workload kinds only.
 _ARGOCD = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
-_WAVE = "argocd.argoproj.io/sync-wave"
+WAVE = "argocd.argoproj.io/sync-wave"
+"""Annotation of Argo CD: the wave of an object; 0 without it."""
 
 
 class CreationOrder:
@@ -81,4 +82,4 @@ def _rank(kinds: tuple[str, ...], kind: str) -> int:
 
 def sync_wave(annotations: Mapping[str, str]) -> int:
     """Return Argo CD's wave: an integer annotation; 0 if absent or not a number."""
-    return go_int(annotations.get(_WAVE, "0")) or 0
+    return go_int(annotations.get(WAVE, "0")) or 0

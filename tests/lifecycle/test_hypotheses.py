@@ -187,7 +187,7 @@ def test_what_cannot_be_meant_is_said(option: str, text: str, said: str) -> None
 
 def test_reports_name_hypotheses_as_they_were_written() -> None:
     result = report_of(sketch(1), WEB, events=(), suppose=[("lose", "zone=a"), ("image-change", "")])
-    assert "lose zone=a  image change  all at once" in as_text(result)
+    assert "lose zone=a 2/3!, all at once stuck!" in as_text(result, verbose=True)
     assert '"event": "all at once"' in as_json(result)
 
 

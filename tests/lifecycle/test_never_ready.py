@@ -121,7 +121,7 @@ def test_others_are_not_held_up():
 
 def test_the_assumption_is_said():
     outcome = simulated(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
-    text = as_text(outcome)
+    text = as_text(outcome, verbose=True)
     assert "the pods that an event makes of Deployment default/web never become ready" in text
     assert "number of ready pods in the end" in text
     assert '"ready": {"min": 0, "max": 0}' in " ".join(as_json(outcome).split()).replace("{ ", "{").replace(" }", "}")

@@ -16,8 +16,10 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
+from kubesched_lint.model.workload import Workload
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle.enclosed import thorough
@@ -113,3 +115,25 @@ def test_what_a_part_proves_no_end_of_the_whole_contradicts(setting, event):
         for end in _ends(setting, event, number):
             assert end.lack == 0, (event, number)
             assert event == "drain" or not is_stuck(event, end), (event, number)
+
+
+def test_a_workload_without_pods_leaves_nobody_out() -> None:
+    """Where nothing runs, the part is the whole, and is not made."""
+    cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
+    setting = Setting(cluster, Inventory(), (_sized("web", 1), _sized("off", 0)))
+    assert parts.quiet(setting) == frozenset()
+    assert all(parts.surely_fine(setting, "rollout", number) is None for number in range(2))
+
+
+def test_what_only_one_workload_asks_is_not_remembered() -> None:
+    """It would grow with the square of the set."""
+    cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
+    setting = Setting(cluster, Inventory(), tuple(_sized(f"web{i}", 1, priority=i) for i in range(4)))
+    for number in range(4):
+        parts.surely_fine(setting, "rollout", number)
+    assert len(parts._known_pressed(setting)) == 0
+
+
+def _sized(name: str, replicas: int, priority: int = 0) -> Workload:
+    pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority)
+    return Workload("Deployment", "default", name, pod, replicas=replicas)

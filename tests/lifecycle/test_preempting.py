@@ -45,7 +45,7 @@ def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
     low = cell(result, "low", "deploy")
     assert (low.text, low.verdict) == ("2/4 −2", BAD)
     assert cell(result, "high", "rollout").text == "4/4 ok", "its surge pod drives out another"
-    assert "high preempts 1 × low on w-" in as_text(result)
+    assert "high preempts 1 × low on w-" in as_text(result, verbose=True)
 
 
 def test_no_verdict_about_other_schedulers_rests_on_preemption():

@@ -55,7 +55,9 @@ def test_the_quota_is_blamed_in_the_words_of_the_controller():
     )
     place = result.place(here)
     assert place is not None
-    assert 'the controller says (FailedCreate): pods "web-*" is forbidden: exceeded quota' in as_text(result)
+    assert 'the controller says (FailedCreate): pods "web-*" is forbidden: exceeded quota' in as_text(
+        result, verbose=True
+    )
 
 
 def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amounts():

@@ -38,7 +38,7 @@ def test_from_21_to_15_all_run_and_the_zones_may_be_uneven() -> None:
 
 def test_every_report_names_the_number() -> None:
     result = report_of(sketch(), WEB, events=("deploy",), scale=["web=15"])
-    assert "scale to 15" in as_text(result)
+    assert as_text(result).startswith("                     scale\n             deploy  to 15\n")
     assert '"scale-to-15"' in as_json(result)
     assert "<th>scale to 15</th>" in as_html_fragment(result)
 

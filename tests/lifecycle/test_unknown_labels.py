@@ -22,7 +22,7 @@ def test_nodes_of_a_sketch_may_have_an_architecture_that_it_does_not_tell(kind):
         assert found.verdict == UNKNOWN
         assert (found.bound.least, found.bound.most) == (0, 1)
         assert any("kubernetes.io/arch" in m for m in found.missing)
-        assert "does not have" in as_text(result)
+        assert "does not have" in as_text(result, verbose=True)
     assert {c.verdict for c in result.rows[0].cells} <= {UNKNOWN, NONE}
 
 

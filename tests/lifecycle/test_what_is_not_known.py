@@ -45,7 +45,7 @@ def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str,
     assert set(said(result, "a")) == {(UNKNOWN, False)}
     assert cell(result, "a", "deploy").missing
     cells = len(said(result, "a"))
-    assert f"not established: {cells} of {cells} cells (?), which the exit code does not count" in as_text(result)
+    assert f"unknown: {cells} of {cells} cells (?), which the exit code does not count" in as_text(result, verbose=True)
 
 
 def test_pods_that_the_api_server_refuses_are_refused_whoever_schedules_them() -> None:
@@ -124,7 +124,7 @@ def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None
     assert (deploy.verdict, deploy.proven) == (FINE, True)
     premises = [p for p in deploy.assumes if "are known" in p]
     assert premises == ["no running pods, volumes or quotas are known beyond the manifests"]
-    assert as_text(result).count("running pods") == 1
+    assert as_text(result, verbose=True).count("running pods") == 1
 
 
 def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:
@@ -132,7 +132,7 @@ def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:
     result = report_of(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
     assert set(said(result, "a")) == set(said(result, "d")) == {(UNKNOWN, False)}
     assert not result.is_bad
-    assert "they were not captured" in as_text(result)
+    assert "they were not captured" in as_text(result, verbose=True)
 
 
 NO_NODES = """

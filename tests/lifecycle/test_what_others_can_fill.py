@@ -141,7 +141,7 @@ def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named()
     result = report_of(sketch(2, "abc", "4"), *objects, states=20)
     found = cell(result, "a", "deploy")
     assert found.verdict in (UNKNOWN, DEPENDS)
-    assert "--states" in as_text(result)
+    assert "--states" in as_text(result, verbose=True)
 
 
 def test_of_one_pod_a_node_one_is_missing_whichever_node_is_lost():

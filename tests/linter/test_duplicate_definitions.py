@@ -65,7 +65,7 @@ spec:
   minReplicas: 7
   maxReplicas: 9
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}]
 """
 
 

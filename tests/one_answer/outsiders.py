@@ -89,6 +89,7 @@ def _meets(one: dict[str, Any], want: dict[str, Any]) -> bool:
     return (
         bool(re.search(want.get("rule", ""), one["rule"]))
         and (one["severity"] in severities if isinstance(severities, list) else one["severity"] == severities)
+        and one["location"]["line"] in want.get("line", [one["location"]["line"]])
         and ("workload" not in want or bool(re.search(rf"(?<![\w-]){want['workload']}(?![\w-])", words)))
         and bool(re.search(want.get("text", ""), words, re.I | re.S))
     )
@@ -100,5 +101,7 @@ def _wrong_cells(data: dict[str, Any], want: dict[str, Any]) -> Iterator[str]:
     if not cells:
         yield f"no cell {want['event']} of {want['workload']}"
     for cell in cells:
-        if cell["verdict"] not in want["verdict"] or cell["proven"] != want["proven"]:
+        is_other = re.search(want["text_not"], cell["text"]) if "text_not" in want else False
+        verdicts, proven = want.get("verdict", cell["verdict"]), want.get("proven", cell["proven"])
+        if is_other or cell["verdict"] not in verdicts or cell["proven"] != proven:
             yield f"cell {cell['text']}: {cell['verdict']}{' proven' * cell['proven']}"

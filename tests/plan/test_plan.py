@@ -214,7 +214,7 @@ def test_what_one_side_cannot_read_is_neither_created_nor_removed() -> None:
     found = plan_of_files(whole, {"a/web.yaml": wrong})
     assert ([o.change.actions for o in found.workloads if o.change], found.objects) == ([("unread on one side",)], ())
     assert plan_of_files(unread, unread).is_empty
-    assert "no change is established" in as_text(plan_of_files(unread, unread))
+    assert "no change is known" in as_text(plan_of_files(unread, unread))
 
 
 def test_what_is_not_established_is_not_called_unaffected() -> None:
@@ -223,7 +223,7 @@ def test_what_is_not_established_is_not_called_unaffected() -> None:
     value["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
     found = plan_of([value, _template_of_claims(1)], [value, _template_of_claims(2)])
     assert (found.same, found.unknown) == (0, 1)
-    assert "cells are not established, neither before nor after" in as_text(found)
+    assert "cells are unknown before and after" in as_text(found)
 
 
 def _template_of_claims(count: int) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import distinct_names
 
 SKETCH = """\
@@ -49,14 +49,15 @@ def simulated(elastic: bool) -> SimulationReport:
 
 
 @pytest.mark.parametrize("elastic", [True, False])
-def test_always_bad_is_said_exactly_where_the_exit_code_is_one(elastic: bool) -> None:
+def test_fails_is_said_exactly_where_the_exit_code_is_one(elastic: bool) -> None:
     result = simulated(elastic)
     text = as_text(result)
-    assert "deploy 2/3 −1: " in text
     assert result.is_bad is not elastic
-    assert ("always bad" in text) is result.is_bad
-    assert ("bad, not proven" in text) is not result.is_bad
-    assert ("the exit code counts proofs only" in text) is not result.is_bad
+    assert ("\nfails       shop/web (deploy): " in text) is result.is_bad
+    assert ("\nfails here  shop/web (deploy): " in text) is not result.is_bad
+    assert ("unless an autoscaler adds a node" in text) is not result.is_bad
+    assert ("2/3!" in text) is result.is_bad
+    assert "deploy 2/3" in as_text(result, verbose=True)
 
 
 @pytest.mark.parametrize(("elastic", "errors", "color"), [
@@ -68,13 +69,13 @@ def test_only_a_proven_cell_of_a_workload_with_an_error_is_red(
     page = "".join(table(simulated(elastic), errors))
     cells = re.findall(r'<td class="([a-z-]+)"><button', page)
     assert cells == [color]
-    assert ("</b> always bad</li>" in page) is (color == "bad")
-    assert ("ends badly with these manifests and nodes" in page) is (color == "bad-here")
+    assert ("</b> fails: every order" in page) is (color == "bad")
+    assert ("</b> fails here: ends badly with these files and nodes" in page) is (color == "bad-here")
 
 
 def test_an_autoscaler_is_spelt_alike_in_text_and_page() -> None:
     assert event_title("hpa-max") == "HPA max"
-    assert "HPA max" in as_text(simulated(False))
+    assert as_text(simulated(False)).startswith("                  HPA\n          deploy  max\n")
     assert "HPA max" in "".join(table(simulated(False), ()))
 
 

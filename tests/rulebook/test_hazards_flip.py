@@ -71,10 +71,14 @@ PARTLY_FLIPPED = {
 
 AROUSED = {
     ("admission-refuses-pods", "api-would-reject"): "a pod with no containers breaks no policy, and is no pod",
+    ("architecture-left-open", "api-would-reject"): "a container without an image is refused",
     ("autoscalers-exceed-cluster", "api-would-reject"): "an autoscaler without a maximum is refused",
+    ("cronjob-runs-pile-up", "api-would-reject"): "a CronJob without a schedule is refused",
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
     ("groups-block-each-other", "api-would-reject"): "a group without a policy is refused",
+    ("hpa-measures-no-request", "api-would-reject"): "a pod without containers is refused",
     ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
+    ("scale-out-stays-pending", "hpa-measures-no-request"): "without a request there is nothing to measure",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",
     ("waiver-unexplained", "spread-selector-noop"): "what the waiver hid is to be seen again",

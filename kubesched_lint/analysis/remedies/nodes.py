@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.nearest import nearest_key, nearest_name
+from kubesched_lint.analysis.nearest import NEW_ROLES, nearest_key, nearest_name
 from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path
@@ -20,7 +20,7 @@ from kubesched_lint.world.world import Member
 def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> Iterator[Remedy]:
     """Correct the value, or else the key, of the nodeSelector entry or expression at ``at``.
 
-    Safe if only case or punctuation is wrong: as written, no pod runs.
+    Safe if only case or punctuation is wrong, or if Kubernetes renamed the label: as written, no pod runs.
     """
     condition = written_at(workload.source, at)
     if isinstance(condition, str) and at[-2:-1] == ("nodeSelector",):
@@ -42,7 +42,19 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
     nearest = nearest_key(key, nodes)
     if nearest and any(node.labels.get(nearest) == value for node in nodes):
         renamed: Change = Rename(at, nearest) if here == at else Put((*at, "key"), nearest)
-        yield Remedy(f"write {nearest}: {value}, as nodes have it", is_slip(key, nearest), (renamed,))
+        safe = is_slip(key, nearest) or NEW_ROLES.get(key) == nearest
+        changes = (renamed, *_tolerations_renamed(workload, key, nearest))
+        yield Remedy(f"write {nearest}: {value}, as nodes have it", safe, changes)
+
+
+def _tolerations_renamed(workload: Workload, old: str, new: str) -> Iterator[Change]:
+    """Add a toleration of the renamed taint beside each of the old one, which older nodes may still have."""
+    tolerations = workload.pod.tolerations
+    if NEW_ROLES.get(old) == new and not any(toleration.key == new for toleration in tolerations):
+        for toleration in tolerations:
+            written = written_at(workload.source, toleration.path) if toleration.key == old else None
+            if isinstance(written, dict):
+                yield Append((*workload.pod.path, "tolerations"), {**written, "key": new})
 
 
 def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:

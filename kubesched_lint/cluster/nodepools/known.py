@@ -88,7 +88,7 @@ class KnownGroups:
 
     @property
     def notes(self) -> Iterator[str]:
-        """A line for the footer: why nodes count as elastic, or that errors hold for further nodes."""
+        """A line for the footer: why an autoscaler may add nodes, or that errors hold for further nodes."""
         if not self.is_elastic:
             return
         names = [group.name for group in self.inferred]
@@ -99,7 +99,7 @@ class KnownGroups:
             )
         else:
             because = self._cluster.elastic_because
-            yield f"nodes count as elastic: {because}; proofs about nodes are warnings (--fixed)"
+            yield f"an autoscaler may add nodes ({because}): proofs about nodes are warnings; --fixed if none does"
 
     def _comes_again(self, node: Node) -> bool:
         """Return whether a node like this one may come from a group that is no known pool."""

@@ -22,6 +22,7 @@ from kubesched_lint.identity import Itself
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import (
     AUTOPILOT,
+    CLUSTER_AUTOSCALER,
     HOSTNAME,
     KARPENTER,
     OS,
@@ -365,7 +366,12 @@ def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
 
 
 def _is_of(node: Node, pool: NodePool) -> bool:
-    """Return whether the node belongs to the pool: by Karpenter's pool label, else by the pool's labels and zones."""
+    """Return whether the node belongs to the pool: by Karpenter's pool label, else by the pool's labels and zones.
+
+    A pool of a sketch that names no autoscaler owns nodes by that label, too.
+    """
+    if node.labels.get(NODE_POOL) == pool.name and pool.maker not in (CLUSTER_AUTOSCALER, AUTOPILOT):
+        return True
     named = node.labels.get(NODE_POOL) if pool.maker == KARPENTER else None
     if named is not None or (pool.maker == KARPENTER and not pool.path):  # no path: it is an object of the cluster
         return named == pool.name

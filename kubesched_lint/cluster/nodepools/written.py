@@ -13,6 +13,7 @@ from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.shapes import CLOUDS, shape_named
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, offers_in
 from kubesched_lint.cluster.sketch_fields import known, taints_of
+from kubesched_lint.cluster.transient import is_transient_taint
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     DecodeError,
@@ -120,14 +121,17 @@ def declared_groups(table: Value, key: str) -> Iterator[NodePool]:
 
 
 def _group(entry: Value, shape: str, here: Path) -> NodePool:
-    """Return a node group of cluster-autoscaler; ``shape`` is the field of its machine type. Raises DecodeError."""
+    """Return a node group of cluster-autoscaler; ``shape`` is the field of its machine type. Raises DecodeError.
+
+    It leaves out startup taints, as the autoscaler does for the node that it plans (utils/taints/taints.go).
+    """
     machine = entry.get(shape)
     return NodePool(
         name=_named(entry, here),
         maker=CLUSTER_AUTOSCALER,
         zones=_zones(entry, here),
         labels=labels(entry, "labels", here),
-        taints=tuple(taints_of(entry, here)),
+        taints=tuple(taint for taint in taints_of(entry, here) if not is_transient_taint(taint)),
         shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*here, shape)),),
         path=here,
     )

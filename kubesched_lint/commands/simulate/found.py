@@ -44,6 +44,8 @@ class SimulationReport(Struct, frozen=True):
     """The event between ``before`` and ``after``."""
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
+    background: tuple[str, ...] = ()
+    """Notes of ``notes`` that tell what is assumed: a short report leaves them out."""
     refused: tuple[str, ...] = ()
     """What the API server refuses, and why: one line for each object. All else is judged without these."""
     environments: tuple[str, ...] = ()
@@ -94,6 +96,7 @@ def merged(parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = (
         tuple(_skews(parts, names)),
         errors=tuple(dict.fromkeys(error for _, part in parts for error in part.errors)),
         notes=(*said_once([(name, part.notes) for name, part in parts]), *notes),
+        background=said_once([(name, part.background) for name, part in parts]),
         refused=refused,
         environments=names,
         holds_in={row.number: unless_all(where, names) for row, where in rows},

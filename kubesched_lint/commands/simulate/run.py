@@ -29,6 +29,7 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
 )
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
@@ -145,6 +146,17 @@ def _refused(event: str, workload: Workload, refusals: Sequence[Refusal]) -> Cel
     return refused(event, workload, first.cause.path, says, at_key=first.is_at_key)
 
 
+def of_named(found: SimulationReport, names: Sequence[str]) -> SimulationReport:
+    """Return the report with the rows of the named workloads only. Raises ValueError for a name that is not there."""
+    once = {workload.ref: workload for workload in found.workloads}
+    everything = Inventory(workloads=tuple(once.values()))
+    try:
+        wanted = {each.ref for name in names if (each := find(name, everything, None).workload) is not None}
+    except NamingError as error:
+        raise NamingError(f"--explain: {error}") from None
+    return replace(found, rows=tuple(row for row in found.rows if found.workloads[row.number].ref in wanted))
+
+
 def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
@@ -241,6 +253,7 @@ def _simulated(
             *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
+        tuple(_background(setting, world)),
     )
 
 
@@ -302,11 +315,18 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
     return picture(story, story.states[0], numbers, key), picture(after, after.states[0], numbers, key)
 
 
+def _background(setting: Setting, world: World) -> Iterator[str]:
+    yield from world.node_groups.notes
+    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
+    if accounts:
+        yield f"ServiceAccounts are not read and assumed to exist: {_first(list(accounts))}"
+
+
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
     if cluster.has_messages:
         yield from agreement(cluster, world.premises)
-    yield from world.node_groups.notes
+    yield from _background(setting, world)
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
     if left_out:
         yield f"not simulated (schedule unknown): {_first(left_out)}"
@@ -322,8 +342,5 @@ def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     kept = [str(w) for w in setting.workloads if w.suspended and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
-    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
-    if accounts:
-        yield f"ServiceAccounts are not read and assumed to exist: {_first(list(accounts))}"
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

@@ -15,6 +15,8 @@ from kubesched_lint.model.workload import KINDS
 _POLICY = "kubesched_lint.model.decode.policy"
 _DEVICES = "kubesched_lint.model.decode.devices"
 _STORAGE = "kubesched_lint.model.decode.storage"
+_WEBHOOKS = "kubesched_lint.model.decode.webhooks"
+_MAKERS = "kubesched_lint.model.decode.node_makers"
 
 # kind → (API group, field of Inventory, module, decoder). A module is loaded at the first document of its kind.
 _OTHERS: dict[str, tuple[str, str, str, str]] = {
@@ -54,6 +56,13 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "NodePool": ("karpenter.sh", "node_pools", "kubesched_lint.model.decode.nodepools", "decode_node_pool"),
     "NodeOverlay": ("karpenter.sh", "node_overlays", "kubesched_lint.model.decode.nodepools", "decode_node_overlay"),
     "Provisioner": ("karpenter.sh", "node_pools", "kubesched_lint.model.decode.nodepools", "decode_provisioner"),
+    "NodeFeatureRule": ("nfd.k8s-sigs.io", "node_makers", _MAKERS, "decode_feature_rule"),
+    "ClusterPolicy": ("nvidia.com", "node_makers", _MAKERS, "decode_operators_object"),
+    "GpuDevicePlugin": ("deviceplugin.intel.com", "node_makers", _MAKERS, "decode_operators_object"),
+    "QatDevicePlugin": ("deviceplugin.intel.com", "node_makers", _MAKERS, "decode_operators_object"),
+    "SgxDevicePlugin": ("deviceplugin.intel.com", "node_makers", _MAKERS, "decode_operators_object"),
+    "MutatingWebhookConfiguration": ("admissionregistration.k8s.io", "webhooks", _WEBHOOKS, "decode_webhooks"),
+    "ValidatingWebhookConfiguration": ("admissionregistration.k8s.io", "webhooks", _WEBHOOKS, "decode_webhooks"),
     "VolumeAttachment": ("storage.k8s.io", "volume_attachments", _STORAGE, "decode_volume_attachment"),
 }
 _WORKLOAD_GROUPS = {

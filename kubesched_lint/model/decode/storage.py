@@ -116,11 +116,14 @@ def decode_storage_class(value: Value, source: Source | None = None) -> StorageC
     for term, here in items(value, "allowedTopologies", ()):
         expressions = items(term, "matchLabelExpressions", here)
         topologies.append({text(e, "key", at): texts(e, "values", at) for e, at in expressions})
+    parameters = mapping(value, "parameters", ())
+    written = [str(parameters[key]) for key in ("zone", "zones") if key in parameters]
     return StorageClass(
         name=text(meta, "name", ("metadata",)),
         provisioner=text(value, "provisioner", ()),
         binding_mode=text(value, "volumeBindingMode", ()) or "Immediate",
         allowed_topologies=tuple(topologies),
+        zones=tuple(filter(None, map(str.strip, ",".join(written).split(",")))),
         is_default=any(annotations.get(a) == "true" for a in _DEFAULT_CLASS),
         created=text(meta, "creationTimestamp", ("metadata",)),
         source=source,

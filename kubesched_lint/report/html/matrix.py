@@ -8,7 +8,21 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.report.cell_details import BAD_HERE, behind, event_title, needs_a_word, shade, verdict_words
+from kubesched_lint.report.cell_details import behind
+from kubesched_lint.report.verdict_words import (
+    BAD_HERE,
+    FAILS,
+    FAILS_HERE,
+    LIKELY_OK,
+    MAY_FAIL,
+    MEANINGS,
+    OK,
+    event_title,
+    mark,
+    needs_a_word,
+    shade,
+    verdict_words,
+)
 from kubesched_lint.report.words import esc, shortened
 
 _SIGNS = {
@@ -23,13 +37,14 @@ _SIGNS = {
     NONE: "",
 }
 _KEY = (
-    (FINE, "fine in every order of events"),
-    (REFUSED, "the API server refuses the object"),
-    (BAD, "always bad"),
-    (BAD_HERE, "ends badly with these manifests and nodes; not proven beyond them"),
-    (DEPENDS, "depends on the order of events"),
-    (BY_SCORES, "depends on the scheduler's scores: fine in every simulated trace with the default ones"),
-    (UNKNOWN, "not established"),
+    (FINE, OK),
+    (LIKELY, LIKELY_OK),
+    (REFUSED, REFUSED),
+    (BAD, FAILS),
+    (BAD_HERE, FAILS_HERE),
+    (DEPENDS, MAY_FAIL),
+    (BY_SCORES, MAY_FAIL),
+    (UNKNOWN, UNKNOWN),
 )
 
 
@@ -48,10 +63,18 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
         yield from _row(simulation, row, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
     found = {each for row in rows for each in _shades(simulation, row, errors)}
-    key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
+    key = "".join(
+        f'<li class="{v}"><b>{_SIGNS[v]}</b> {esc(_meaning(v, words))}</li>' for v, words in _KEY if v in found
+    )
     yield f'<ul class="key">{key}</ul>\n'
     if common:
         yield f'<p class="premises">All cells assume: {esc("; ".join(common))}.</p>\n'
+
+
+def _meaning(its_shade: str, words: str) -> str:
+    if its_shade == BY_SCORES:
+        return f"{words}: only in orders that the default scores avoid, as far as simulated"
+    return f"{words}: {MEANINGS[words]}"
 
 
 def _common(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -82,7 +105,7 @@ def _row(
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:
-            title = f"{esc(simulation.named(row, str(workload)))}, {esc(event_title(event))}: {esc(cell.text)}"
+            title = f"{esc(simulation.named(row, str(workload)))}, {esc(event_title(event))}: {esc(mark(cell))}"
             lines = "".join(_lines(simulation, cell, common))
             yield (
                 f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
@@ -92,10 +115,10 @@ def _row(
 
 def _cell(cell: Cell, its_shade: str, target: str) -> str:
     if cell.verdict == NONE:
-        return f'<td class="none">{esc(cell.text)}</td>'
+        return f'<td class="none">{esc(mark(cell))}</td>'
     return (
         f'<td class="{its_shade}"><button type="button" aria-expanded="false" aria-controls="{target}">'
-        f"<b>{_SIGNS[its_shade]}</b> {esc(cell.text)}</button></td>"
+        f"<b>{_SIGNS[its_shade]}</b> {esc(mark(cell))}</button></td>"
     )
 
 

@@ -9,8 +9,9 @@ from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
-from kubesched_lint.report.cell_details import behind, event_title
+from kubesched_lint.report.cell_details import behind
 from kubesched_lint.report.html.page import head, part
+from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import esc
 
 _SIGNS = {WORSE: "✕", BETTER: "✓"}

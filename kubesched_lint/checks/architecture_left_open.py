@@ -1,0 +1,64 @@
+"""One workload selects the architecture of its image, and another runs the same image on nodes of any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.node import ARCH, stable_key
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World, once_per_world
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    """Ask nothing of a workload that says anything about architectures, and of nodes of one architecture."""
+    if _wish(it.workload.pod) is not None:
+        return
+    found = tuple(it.world.index.domains_with(ARCH, it.usable))
+    if len(found) < 2:
+        return
+    for container in it.workload.pod.containers:
+        sibling = _selecting(it.world).get((it.workload.namespace, _repository(container.image)))
+        if sibling is not None:
+            arch = _wish(sibling.pod) or ""
+            yield Hazard(
+                at=(*container.path, "image"),
+                evidence=pattern(f"{sibling} runs {container.image} and selects {arch}"),
+                values={
+                    "image": container.image,
+                    "sibling": str(sibling),
+                    "arch": arch,
+                    "others": tuple(one for one in found if one != arch),
+                },
+                related=(Place(sibling.pod.path, f"which selects {arch}", sibling.source, sibling.ref),),
+            )
+            return
+
+
+@once_per_world
+def _selecting(world: World) -> Mapping[tuple[str, str], Workload]:
+    """(namespace, image without its tag) → the first workload that runs it and selects an architecture."""
+    found: dict[tuple[str, str], Workload] = {}
+    for workload in world.manifests.workloads:
+        if _wish(workload.pod):
+            for container in workload.pod.containers:
+                found.setdefault((workload.namespace, _repository(container.image)), workload)
+    return found
+
+
+def _wish(pod: Pod) -> str | None:
+    """Return the one architecture that a pod requires; empty if it asks for several; None if for none."""
+    asked = [value for key, value in pod.node_selector.items() if stable_key(key) == ARCH]
+    for term in pod.required_node_terms or ():
+        for r in term.expressions:
+            if stable_key(r.key) == ARCH:
+                asked += r.values if r.operator == "In" else ("", "")
+    return None if not asked else asked[0] if len(set(asked)) == 1 else ""
+
+
+def _repository(image: str) -> str:
+    """Return an image without tag and digest; empty without one, which no other image equals."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"

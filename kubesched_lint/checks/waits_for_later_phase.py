@@ -1,0 +1,96 @@
+"""A hook, or a workload of an early sync wave, needs an object that a later phase creates: neither ever comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.findings import Hazard, Path, Place, Source, pattern
+from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.world.claim_names import claim_named
+from kubesched_lint.world.claims import bound_volume, storage_class_of
+from kubesched_lint.world.phases import Phase, phase_of, waits
+from kubesched_lint.world.world import Member, World, once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.storage import Claim
+
+_ANNOTATIONS: Path = ("metadata", "annotations")
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    workload = it.workload
+    mine = phase_of(workload.annotations)
+    if mine is None:
+        return
+    for at, kind, found in _needed(it):
+        # Claims keep their annotations; other objects are read again only for a workload of some phase.
+        annotations = found.annotations if kind == "claim" else _annotations(found.source)
+        theirs = phase_of(annotations)
+        if found.source is None or theirs is None:
+            continue
+        values = {
+            "kind": kind,
+            "needed": found.name,
+            "mine": mine.words(workload.annotations),
+            "theirs": theirs.words(annotations),
+        }
+        place = Place(("metadata", "name"), f"the {kind}", found.source)
+        if mine < theirs and waits(workload.kind, workload.annotations):
+            text = f"{values['mine']} comes before {values['theirs']}, and is waited for"
+            yield Hazard(at=at, evidence=pattern(text), values=values, related=(place,))
+        elif kind == "claim" and _stays_pending(it, found, theirs):
+            text = f"claim {found.name} is bound when its first consumer is scheduled, after {values['theirs']}"
+            yield Hazard(at=at, evidence=pattern(text), values=values, related=(place,), variant="consumer")
+
+
+def _needed(it: Member) -> Iterator[tuple[Path, str, Any]]:
+    """Yield (place, kind, object) for what the pods name, if the set creates it and the cluster does not have it."""
+    pod, objects = it.workload.pod, it.world.manifests
+    live = it.world.cluster.inventory if it.world.cluster is not None else None
+    for volume in pod.volumes:
+        claim = claim_named(it.world, it.workload.namespace, volume.claim) if volume.claim else None
+        if claim is not None and (live is None or (claim.namespace, claim.name) not in live.claims_by_name):
+            yield (*volume.path, "claimName"), "claim", claim
+    if phase_of(it.workload.annotations) == phase_of({}):
+        return
+    for name, field, kind, ours, theirs in (
+        (
+            pod.priority_class,
+            "priorityClassName",
+            "PriorityClass",
+            objects.priority_classes,
+            live and live.priority_classes,
+        ),
+        (pod.runtime_class, "runtimeClassName", "RuntimeClass", objects.runtime_classes, live and live.runtime_classes),
+    ):
+        found = next((one for one in ours if one.name == name), None) if name else None
+        if found is not None and not any(one.name == name for one in theirs or ()):
+            yield (*pod.path, field), kind, found
+
+
+def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:
+    """Whether it is the first consumer of a claim that waits for one, and of a later wave of Argo CD than the claim."""
+    if claim not in _first_consumers(it.world) or _first_consumers(it.world)[claim] <= theirs:
+        return False
+    found = storage_class_of(it.world, claim)
+    waits_for_pod = found is not None and found.binding_mode == "WaitForFirstConsumer"
+    return waits_for_pod and bound_volume(it.world, claim.namespace, claim.name) is None
+
+
+@once_per_world
+def _first_consumers(world: World) -> Mapping[Claim, Phase]:
+    """Claim → the phase of the first workload that mounts it."""
+    found: dict[Claim, Phase] = {}
+    for workload in world.manifests.workloads:
+        phase = phase_of(workload.annotations)
+        for volume in workload.pod.volumes if phase is not None else ():
+            claim = claim_named(world, workload.namespace, volume.claim) if volume.claim else None
+            if claim is not None and phase is not None:
+                found[claim] = min(phase, found.get(claim, phase))
+    return found
+
+
+def _annotations(source: Source | None) -> Mapping[str, str]:
+    written = value_at(getattr(source, "value", None), _ANNOTATIONS)
+    return {str(key): str(value) for key, value in written.items()} if isinstance(written, dict) else {}

@@ -1,0 +1,47 @@
+"""What an error assumes about labels and devices that the set itself, or a driver, may add to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint.linter.applies import rests_on_nodes
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.unknown_classes import members_of
+from kubesched_lint.world.node_makers import Made, made_later
+from kubesched_lint.world.world import World
+
+_PLENTY = 1 << 20
+
+
+def things_made(error: Judged, world: World) -> Sequence[Made]:
+    """Return what no node has yet, and the pods of an error require."""
+    if not rests_on_nodes(error.rule):
+        return ()
+    return list(dict.fromkeys(made for it in members_of(error, world) for made in made_later(it.pod, world)))
+
+
+def if_not_made(error: Judged, world: World) -> str:
+    return "; ".join(made.premise for made in things_made(error, world))
+
+
+def with_things_made(error: Judged, world: World) -> Sequence[World]:
+    """Return the world where each node has all of that; none if pools make nodes, or if more nodes may do harm, too.
+
+    A spread counts only the domains of selected nodes.
+    """
+    if world.cluster is None or world.pools or any(c.is_hard for it in members_of(error, world) for c in it.pod.spread):
+        return ()
+    made = things_made(error, world)
+    labels = dict(one.label for one in made if one.label is not None)
+    resources = {one.what: _PLENTY for one in made if one.label is None}
+    nodes = tuple(
+        replace(
+            node,
+            labels={**labels, **node.labels},
+            allocatable=None if node.allocatable is None else {**node.allocatable, **resources},
+        )
+        for node in world.cluster.inventory.nodes
+    )
+    return (world.on(replace(world.cluster, inventory=replace(world.cluster.inventory, nodes=nodes))),)

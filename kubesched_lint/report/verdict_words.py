@@ -1,0 +1,126 @@
+"""The words of verdicts, which all reports share, and the text of a cell for people.
+
+*ok*: every order of events ends well. *likely ok*: every simulated course does. *fails*: every order ends badly,
+proven. *fails here*: it ends badly with these files and nodes. *may fail*: one order ends badly, another does not.
+*unknown*: the reason stands beside it. *refused*: the API server refuses the object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kubesched_lint.lifecycle.verdicts import (
+    BAD,
+    BY_SCORES,
+    DEPENDS,
+    FINE,
+    LIKELY,
+    NONE,
+    REFUSED,
+    UNKNOWN,
+    Cell,
+)
+
+OK, LIKELY_OK = "ok", "likely ok"
+FAILS, FAILS_HERE, MAY_FAIL = "fails", "fails here", "may fail"
+NOT_CONCERNED = "not concerned"
+WORST_FIRST = (REFUSED, FAILS, FAILS_HERE, MAY_FAIL, UNKNOWN, LIKELY_OK, OK, NOT_CONCERNED)
+MEANINGS: Mapping[str, str] = {
+    REFUSED: "the API server refuses the object: it is not applied, and makes no pods",
+    FAILS: "every order of events ends badly, with any scheduler",
+    FAILS_HERE: "ends badly with these files and nodes; what is assumed may help, such as more nodes",
+    MAY_FAIL: "one order of events ends badly, another does not",
+    UNKNOWN: "a fact or a proof is missing",
+    LIKELY_OK: "every simulated order ends well, also those aimed at a bad end; no proof",
+    OK: "every order of events ends well",
+}
+BAD_HERE = "bad-here"
+"""The shade of a cell that ends badly with these manifests and nodes, but is not proven or is no error of ``lint``."""
+NOT_CONCERNED_MARK = "·"
+_WORDS = {
+    FINE: OK,
+    LIKELY: LIKELY_OK,
+    DEPENDS: MAY_FAIL,
+    BY_SCORES: MAY_FAIL,
+    UNKNOWN: UNKNOWN,
+    REFUSED: REFUSED,
+    NONE: NOT_CONCERNED,
+}
+_NOT_SHOWN = re.compile(r"( −[\d,]+| \(PDB .*\)|\d+/\d+ by scores)?( \*)?( \?)?$")
+"""What the end of a cell's text says and its mark leaves out, or says in another way."""
+_MANY_OK = re.compile(r"^\d+/\d+ ok~?$")
+
+
+def event_title(event: str) -> str:
+    """Return the event in words: ``HPA max``, ``zone loss``; a hypothesis as it was written: ``lose node/worker-1``."""
+    return event if " " in event else event.replace("hpa", "HPA").replace("-", " ")
+
+
+def word(cell: Cell) -> str:
+    """Return the one word of a cell's verdict, which every report uses."""
+    if cell.verdict == BAD:
+        return FAILS if cell.proven else FAILS_HERE
+    return _WORDS[cell.verdict]
+
+
+def verdict_words(cell: Cell) -> str:
+    """Return the word, and in which orders a cell may fail if the default scores avoid these."""
+    return f"{word(cell)}, only in orders that the default scores avoid" if cell.verdict == BY_SCORES else word(cell)
+
+
+def shade(cell: Cell, *, is_error: bool = True) -> str:
+    """Return the verdict that gives the cell its colour. ``is_error``: whether lint reports an error of the workload.
+
+    ``BAD`` has the colour of errors, so a cell beside a warning does not have it.
+    """
+    return BAD_HERE if cell.verdict == BAD and not (cell.proven and is_error) else cell.verdict
+
+
+def needs_a_word(cell: Cell) -> bool:
+    """Return whether the cell needs an explanation."""
+    return cell.verdict not in (FINE, LIKELY, NONE)
+
+
+def mark(cell: Cell) -> str:
+    """Return the text of the cell for people: ``ok``, ``ok~``, ``3/6!``, ``≤2/4``, ``2–3/3``, ``ok/stuck``, ``?``.
+
+    ``!`` stands behind what fails, proven.
+    """
+    text = _NOT_SHOWN.sub("", cell.text, count=1)
+    match cell.verdict:
+        case "none":
+            return NOT_CONCERNED_MARK if text in ("–", "no HPA") else text
+        case "unknown":
+            return "?"
+        case "fine" | "likely":
+            if _MANY_OK.match(text):
+                text = "ok"
+            return f"{text}~" if cell.verdict == LIKELY and not text.endswith("~") else text
+        case "bad":
+            return _at_most(cell, text) + "!" * cell.proven
+        case "depends" | "by-scores":
+            return _either(cell, text)
+    return text
+
+
+def _at_most(cell: Cell, text: str) -> str:
+    """Return ``≤2/4`` for a range of pods that all lack some; ``<4/4`` where no bound says how many."""
+    if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
+        return text
+    most = min(cell.bound.most, cell.wanted)
+    rest = text.partition("/")[2]
+    return f"<{cell.wanted}/{rest}" if most >= cell.wanted else f"≤{most}/{rest}"
+
+
+def _either(cell: Cell, text: str) -> str:
+    """Return the range of pods, or both ends of a rollout or a drain: ``ok/stuck``, ``ok/blocked``."""
+    if text.startswith("may get "):
+        return f"ok/{text.removeprefix('may get ')}"
+    if text.startswith("may block"):
+        return "ok/blocked"
+    if text:
+        return text
+    if cell.stuck:
+        return "ok/blocked" if cell.event == "drain" else "ok/stuck"
+    return f"{cell.bound}/{cell.wanted}"

@@ -22,7 +22,7 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
-from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
+from kubesched_lint.verdicts.refuting import Refuter, established_cells
 from kubesched_lint.verdicts.weighing import Weighing
 from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
@@ -68,16 +68,12 @@ class Table:
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
-        established = established_cells(rows, self.matrix, self._placements)
-        tested = tuple(map(self._tested, established))
+        tested = tuple(map(self._tested, established_cells(rows, self._refuter)))
         return self._with_gangs(tuple(self._weighing.rows(tested)))
 
     @cached_property
-    def _placed(self) -> Placements:
-        return placements(self.matrix, grown_world(self._world))
-
-    def _placements(self) -> Placements:
-        return self._placed
+    def _refuter(self) -> Refuter:
+        return Refuter(grown_world(self._world).without_pools, self.matrix)  # pools may have added its nodes
 
     def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
         """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.

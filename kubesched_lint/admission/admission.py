@@ -2,7 +2,7 @@
 
 The order is that of the API server (v1.36, ``kubeapiserver/options/plugins.go``): mutating plugins (LimitRanger,
 Priority, RuntimeClass), validation of their result, validating plugins (LimitRanger, PodSecurity, RuntimeClass).
-ResourceQuota comes last and counts: see ``lifecycle.quotas``.
+ResourceQuota comes last and counts: see ``world.quotas``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefu
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.podsecurity import policy_of, violation
-from kubesched_lint.admission.quota_index import QuotasOfNamespace
-from kubesched_lint.admission.quotas import in_words, unset
+from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source

@@ -24,7 +24,7 @@ from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
 from kubesched_lint.verdicts.refuting import Refuter, established_cells
 from kubesched_lint.verdicts.weighing import Weighing
-from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
+from kubesched_lint.verdicts.what_if import of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
@@ -121,7 +121,7 @@ class Table:
         return [str(self.setting.workloads[number]) for number in self.missing]
 
     def _tested(self, row: Row) -> Row:
-        """Return the row with its cells tested in other worlds: see ``verdicts.what_if_cells``."""
+        """Return the row with its cells tested in other worlds: see ``verdicts.what_if``."""
         table = self._table(row.number)
 
         def again(cell: Cell, other: World) -> Cell | None:

@@ -1,9 +1,16 @@
-"""Test the cells of ``simulate`` in other worlds: one ``WhatIf`` per fact that a cell may depend on."""
+"""Would an answer still hold if …? The premises of findings and of cells, and the worlds in which to ask again.
+
+An answer that every other world confirms continues as it is there. Otherwise it is no proof any more, and names the
+premise. ``OfCells`` and ``linter.what_if`` say what that is for a cell and for a finding; ``analysis.worlds`` has the
+worlds and the loop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
@@ -20,9 +27,61 @@ from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.premises import defined_elsewhere, node_premise
 from kubesched_lint.world.world import Member, World
 
+T = TypeVar("T")
 MEANWHILE = "the pools add nodes while this happens"
 _PLANNED = "the pools add no more nodes than planned"
 UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
+
+
+class Answers(Struct, Generic[T], frozen=True):
+    """One kind of answer that may rest on premises."""
+
+    lowered: Callable[[T, str], T]
+    """Return the answer without proof, with a premise."""
+    confirmed: Callable[[T, Sequence[T | None]], T | None]
+    """Return what is left of an answer that all other worlds give as well; None if one does not."""
+    members: Callable[[T, World], Iterable[Member]]
+    """Return the workloads whose pods a proof counts."""
+
+    def unless(
+        self,
+        name: str,
+        concerns: Callable[[T, World], bool],
+        premise: Callable[[T, World], str],
+        worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: (),
+    ) -> WhatIf[T]:
+        """Return a row: an answer that it concerns is no proof without a premise, unless every other world confirms it.
+
+        Without other worlds nothing confirms it.
+        """
+
+        def judge(answer: T, world: World, again: Sequence[T | None]) -> T:
+            found = self.confirmed(answer, again) if again else None
+            return self.lowered(answer, premise(answer, world)) if found is None else found
+
+        return WhatIf(name, concerns, judge, worlds)
+
+    def unless_others_go(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for running pods of others, which may have changed since an old file was written.
+
+        The world without them decides only where they can do nothing but hinder: near others that run now, pods may
+        find more room beside others elsewhere.
+        """
+
+        def is_stale(answer: T, world: World) -> bool:
+            return world.cluster is not None and bool(world.cluster.stale) and rests_on_pods(answer, world)
+
+        def premise(answer: T, world: World) -> str:
+            return "" if world.cluster is None else fresh_premise(world.cluster)
+
+        def without(answer: T, world: World) -> Sequence[World]:
+            is_helped = any(map(_is_drawn_to_others, self.members(answer, world)))
+            return () if is_helped else (without_others(world),)
+
+        return self.unless("other people's pods had gone", is_stale, premise, without)
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
 
 
 def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
@@ -30,77 +89,83 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
     ``it`` is the workload in the world with all nodes that may come.
     """
-    return (*_of_its_node(it), *_of_running_pods(cluster, it), *_of_objects(it), *_of_more_nodes(cluster, it))
+    return (*_of_its_node(it), *_of_running_pods(it), *_of_objects(it), *_of_more_nodes(cluster, it))
+
+
+def _of_cells(it: Member) -> Answers[Cell]:
+    def confirmed(cell: Cell, again: Sequence[Cell | None]) -> Cell | None:
+        found = [one for one in again if one is not None and _is_proof(one)]
+        return found[0] if found and len(found) == len(again) else None
+
+    def members(cell: Cell, world: World) -> Iterable[Member]:
+        """Unless counting alone proves the cell, what is near other workloads of the set decides, too."""
+        return map(it.world.member, [it.workload] if cell.is_counted else it.world.as_created)
+
+    return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, members)
+
+
+def _is_proof(cell: Cell) -> bool:
+    return cell.verdict == BAD and cell.proven
 
 
 def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
     absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
     about_devices = tuple(pod_premises(it))
 
-    def may_come_by_name(cell: Cell, world: World) -> bool:
-        return bool(absent) and cell.verdict == BAD
-
-    def unless_it_comes(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, f"no node {absent} comes: the pods name it themselves, no scheduler is asked"))
-
     def rests_on_devices(cell: Cell, world: World) -> bool:
         return bool(about_devices) and cell.verdict != NONE
 
-    yield WhatIf("the node that its pods name came", may_come_by_name, unless_it_comes)
+    yield _of_cells(it).unless(
+        "the node that its pods name came",
+        lambda cell, world: bool(absent) and cell.verdict == BAD,
+        lambda cell, world: f"no node {absent} comes: the pods name it themselves, no scheduler is asked",
+    )
     yield WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices))
 
 
-def _of_running_pods(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
-    def may_rest_on_others(cell: Cell, world: World) -> bool:
-        return cell.verdict == BAD and cell.proven and bool(cluster.stale)
-
-    def if_fresh(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
-        alone = next(iter(again), None)
-        if alone is not None and alone.verdict == BAD and alone.proven and not _counts_on_others(cell, it):
-            return alone
-        return _doubted(_assuming(cell, fresh_premise(cluster)))
-
-    yield WhatIf(
-        "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
-    )
+def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
+    yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
 
 
 def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
-    """Yield the tests for objects that nobody has read, and for those of the set that may come after the pods."""
-    not_read = _unless_defined(it)
+    """Yield the tests for objects that nobody has read, and for those of the set that may come after the pods.
+
+    A new quota refuses nothing until its controller has written ``status.hard`` (resourcequota's access to its status),
+    and the pods may be made before that.
+    """
+    not_read, unless = _unless_defined(it), _of_cells(it).unless
     refusal = it.world.admission.decision(it.workload).refusal
     refusing = refusal.by if refusal is not None else None
 
-    def may_rest_on_absence(cell: Cell, world: World) -> bool:
-        return bool(not_read) and cell.verdict == BAD and cell.proven
-
-    def if_absent(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, not_read))
-
-    def may_run_already(cell: Cell, world: World) -> bool:
-        return cell.event == "deploy" and cell.verdict == BAD and cell.proven and _has_run(it)
-
-    def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
+    def is_bad_deploy(cell: Cell) -> bool:
+        return cell.event == "deploy" and cell.verdict == BAD
 
     def rests_on_new_quota(cell: Cell, world: World) -> bool:
-        is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
-        return cell.event == "deploy" and cell.verdict == BAD and is_new
+        return is_bad_deploy(cell) and any(cell.blamed is quota for quota in world.manifests.quotas)
 
-    def is_refused_by_set(cell: Cell, world: World) -> bool:
-        is_new = refusing is not None and isinstance(refusing.source, Document)
-        return cell.event == "deploy" and cell.verdict == BAD and is_new
+    def in_force(by: object) -> str:
+        return f"{by} is in force before the pods are made"
 
-    def before_it(cell: Cell, world: World, again: object) -> Cell:
-        assert refusing is not None
-        return _doubted(
-            _assuming(cell, f"{type(refusing).__name__} {refusing.name} is in force before the pods are made")
-        )
-
-    yield WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent)
-    yield WhatIf("its pods ran already", may_run_already, if_made_anew)
-    yield WhatIf("its quota counted later", rests_on_new_quota, _before_quota)
-    yield WhatIf("what refuses it came later", is_refused_by_set, before_it)
+    yield unless(
+        "what was not read defined what it needs",
+        lambda cell, world: bool(not_read) and _is_proof(cell),
+        lambda cell, world: not_read,
+    )
+    yield unless(
+        "its pods ran already",
+        lambda cell, world: is_bad_deploy(cell) and cell.proven and _has_run(it),
+        lambda cell, world: f"the pods of {it.workload} do not run now, although they have volumes",
+    )
+    yield unless(
+        "its quota counted later",
+        rests_on_new_quota,
+        lambda cell, world: in_force(f"quota {getattr(cell.blamed, 'name', '')}"),
+    )
+    yield unless(
+        "what refuses it came later",
+        lambda cell, world: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Document),
+        lambda cell, world: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
+    )
 
 
 def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
@@ -163,20 +228,11 @@ def _has_run(it: Member) -> bool:
     return any(bound_volume(it.world, it.workload.namespace, claim.name) is not None for claim in claims)
 
 
-def _counts_on_others(cell: Cell, it: Member) -> bool:
-    """Whether running pods of others may help as well as hinder: without them it may end worse than with others.
-
-    Unless counting alone proves the cell, what is near other workloads of the set decides, too.
-    """
-    ours = [it.workload] if cell.is_counted else it.world.as_created
-    return any(_is_drawn_to_others(it.world.member(one)) for one in ours)
-
-
 def _is_drawn_to_others(it: Member) -> bool:
     """Whether its affinity or its spread counts running pods that are no workload's of the set."""
     selectors = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
-    here = [bound.pod for bound in it.world.other_pods if bound.namespace == it.workload.namespace]
-    if any(selector.matches(pod.labels) for selector in selectors for pod in here):
+    here = (bound.pod for bound in it.world.other_pods if bound.namespace == it.workload.namespace)
+    if selectors and any(selector.matches(pod.labels) for pod in here for selector in selectors):
         return True
     namespaces, own = it.world.namespaces, it.workload.namespace
     return any(
@@ -184,16 +240,6 @@ def _is_drawn_to_others(it: Member) -> bool:
         for term in it.pod.required_affinity
         for bound in it.world.other_pods
     )
-
-
-def _before_quota(cell: Cell, world: World, again: object) -> Cell:
-    """Return the cell of a first deploy under a quota of the same set without proof.
-
-    A new quota refuses nothing until its controller has written ``status.hard`` (resourcequota's access to its status),
-    and the pods may be made before that.
-    """
-    assert isinstance(cell.blamed, ResourceQuota)
-    return _doubted(_assuming(cell, f"quota {cell.blamed.name} is in force before the pods are made"))
 
 
 def _applies(cell: Cell, world: World) -> bool:

@@ -25,7 +25,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, Cell, not_known
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.limits import FEW_ERRORS, MOST_DECISIONS
 from kubesched_lint.world.devices import needs_devices
@@ -259,10 +259,6 @@ def established_cells(rows: Iterable[Row], refuter: Refuter) -> Iterator[Row]:
     for row in rows:
         doubts = [refuter.doubt(of_cell(cell, row.number)) if cell.proven else "" for cell in row.cells]
         cells = zip(row.cells, doubts, strict=True)
-        yield replace(row, cells=tuple(_not_established(cell, doubt) if doubt else cell for cell, doubt in cells))
-
-
-def _not_established(cell: Cell, doubt: str) -> Cell:
-    bound = Range(0, cell.wanted, "bound")
-    text, missing = f"{bound}/{cell.wanted} ?", (f"a proof: {doubt}",)
-    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, missing=missing, assumes=cell.assumes)
+        yield replace(
+            row, cells=tuple(not_known(cell, (f"a proof: {doubt}",)) if doubt else cell for cell, doubt in cells)
+        )

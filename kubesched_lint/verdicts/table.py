@@ -23,8 +23,7 @@ from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
 from kubesched_lint.verdicts.refuting import Refuter, established_cells
-from kubesched_lint.verdicts.weighing import Weighing
-from kubesched_lint.verdicts.what_if import of_cluster, of_unknown_nodes
+from kubesched_lint.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
@@ -68,8 +67,10 @@ class Table:
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
-        tested = tuple(map(self._tested, established_cells(rows, self._refuter)))
-        return self._with_gangs(tuple(self._weighing.rows(tested)))
+        established = established_cells(rows, self._refuter)
+        tested = [self._surviving(row, self._table(row.number)) for row in established]
+        missing = self._facts.table(tested)
+        return self._with_gangs(tuple(self._surviving(row, missing(row.number)) for row in tested))
 
     @cached_property
     def _refuter(self) -> Refuter:
@@ -108,8 +109,8 @@ class Table:
         return tuple(with_custom(rows, self.matrix))
 
     @cached_property
-    def _weighing(self) -> Weighing:
-        return Weighing(self.matrix, self.setting, self._world)
+    def _facts(self) -> MissingFacts:
+        return MissingFacts(self.matrix, self.setting, self._world)
 
     @cached_property
     def missing(self) -> Mapping[int, str]:
@@ -120,9 +121,8 @@ class Table:
     def _named_missing(self) -> Sequence[str]:
         return [str(self.setting.workloads[number]) for number in self.missing]
 
-    def _tested(self, row: Row) -> Row:
-        """Return the row with its cells tested in other worlds: see ``verdicts.what_if``."""
-        table = self._table(row.number)
+    def _surviving(self, row: Row, table: Sequence[WhatIf[Cell]]) -> Row:
+        """Return the row with what rows of ``verdicts.what_if`` leave of its cells."""
 
         def again(cell: Cell, other: World) -> Cell | None:
             try:

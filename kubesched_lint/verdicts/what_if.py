@@ -8,27 +8,41 @@ worlds and the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of
+from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.groups import components, group_of
+from kubesched_lint.lifecycle.matrix import Matrix, Row
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, not_known, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import NO_NODES
-from kubesched_lint.text import first_few
+from kubesched_lint.text import SHOWN, first_few
+from kubesched_lint.verdicts.gang_events import gang_lacks
+from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.claims import bound_volume
 from kubesched_lint.world.device_premises import pod_premises
+from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.devices_over_time import following
+from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.premises import defined_elsewhere, node_premise
 from kubesched_lint.world.world import Member, World
 
 T = TypeVar("T")
 MEANWHILE = "the pools add nodes while this happens"
+_ANY_NODES = "which nodes its pods may use is not known"
 _PLANNED = "the pools add no more nodes than planned"
 UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
 
@@ -201,9 +215,9 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
     if not missing:
         return ()
     if number in missing:
-        return (
-            WhatIf("its nodes were known", _applies, lambda cell, world, again: _unknown_nodes(cell, missing[number])),
-        )
+        fact = (missing[number],)
+        known = WhatIf("its nodes were known", _applies, lambda cell, world, again: not_known(cell, fact, _ANY_NODES))
+        return (known,)
     others = f"pods on unknown nodes take no room here: {first_few(named)}"
     doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
@@ -325,10 +339,177 @@ def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
     return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
 
 
-def _unknown_nodes(cell: Cell, missing: str) -> Cell:
-    """Return an unknown cell: the possible nodes depend on a label that is unknown or differs from pod to pod."""
-    bound = Range(0, cell.wanted, "bound")
-    why = "which nodes its pods may use is not known"
-    text = f"0–{cell.wanted}/{cell.wanted} ?"
-    premises = cell.assumes
-    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=(missing,), assumes=premises)
+# --- facts that are missing -------------------------------------------------------------------------------------------
+
+_WITHOUT_NODES = ("no nodes", "no zones", "no pods")
+_UNDECIDED = "facts that decide about its pods are not known"
+
+
+class MissingFacts:
+    """What is not known about the workloads of a setting, as rows of the table: no world shows what would be known."""
+
+    def __init__(self, matrix: Matrix, setting: Setting, world: World) -> None:
+        """``setting`` has the workloads of ``matrix``, in the same order, with the user's options."""
+        self._matrix = matrix
+        self._setting = setting
+        self._world = world
+        # A hypothesis may open a node.
+        self._nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
+        self._empty = emptiness(world)
+
+    def table(self, rows: Sequence[Row]) -> Callable[[int], Sequence[WhatIf[Cell]]]:
+        """Return number of a workload → its tests; ``rows`` have the cells, which say what is left of a gang's fate."""
+        setting, nowhere = self._setting, self._nowhere
+        own = lacks = self._lacks
+        if gangs_of(self._world):
+            own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
+            lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
+
+        def of(number: int) -> Sequence[WhatIf[Cell]]:
+            decision = setting.decisions.get(number)
+            if decision is not None and decision.refusal is not None:
+                return ()  # no pod is created, whatever else is unknown
+            near = () if nowhere[number] else self._lacking[group_of(setting, number)]
+            beside = _of_neighbours(number, setting, lacks, near)
+            alone = nowhere[number] or not self._may_need_running(number)
+            return tuple(_of_facts(own[number], beside, self._empty, setting, alone=alone))
+
+        return of
+
+    def _may_need_running(self, number: int) -> bool:
+        """Whether running pods, if any were known, could be those that its affinity waits for."""
+        assert self._world.cluster is not None
+        if self._world.cluster_has("Pod"):
+            return False
+        return self._written[self._setting.workloads[number].ref] in blocked_affinities(self._world)
+
+    @cached_property
+    def _written(self) -> Mapping[ObjectRef, Workload]:
+        return {workload.ref: workload for workload in self._world.manifests.workloads}
+
+    @cached_property
+    def _lacks(self) -> Mapping[int, tuple[Lack, ...]]:
+        return {
+            i: (
+                *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
+                *lacks_of_hypothesis(self._setting, i, self._world),
+            )
+            for i, w in enumerate(self._setting.workloads)
+        }
+
+    @cached_property
+    def _lacking(self) -> Mapping[tuple[int, ...], list[int]]:
+        """Group of workloads → those of them about which something is not known."""
+        return {
+            members: [i for i in members if self._lacks[i] or _untold(self._setting, i)]
+            for members in components(self._setting)
+        }
+
+
+def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
+    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
+        why_not = following(it.world).why_not
+        if why_not:
+            return (*lacks_of(it, nowhere=nowhere), Lack(f"which devices its pods hold over time: {why_not}", True))
+    return lacks_of(it, nowhere=nowhere)
+
+
+def _with_gangs(
+    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
+) -> Mapping[int, tuple[Lack, ...]]:
+    """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
+    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
+    return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
+
+
+def _without_fate(lacks: Sequence[Lack], setting: Setting, number: int) -> Iterator[Lack]:
+    fate = fate_of_group(setting.workloads[number].pod.group)
+    return (lack for lack in lacks if lack.text != fate)
+
+
+def _of_neighbours(
+    number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
+) -> tuple[str, ...]:
+    """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
+    shared = {lack.text for lack in lacks[number]}
+    found: list[str] = []
+    for other in lacking:
+        if len(found) == SHOWN:
+            break
+        texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
+        own = [*_untold(setting, other), *texts]
+        if own and other != number:
+            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0]}")
+    return tuple(found)
+
+
+def _untold(setting: Setting, number: int) -> Sequence[str]:
+    """Return why the pods of a custom resource are unknown from their creation on; its card says so."""
+    custom = setting.workloads[number].custom
+    return [custom.unknown["deploy"]] if custom is not None and "deploy" in custom.unknown else ()
+
+
+def _of_facts(
+    own: Sequence[Lack], beside: Sequence[str], empty: str, setting: Setting, *, alone: bool
+) -> Iterator[WhatIf[Cell]]:
+    """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
+
+    def were_read(cell: Cell, world: World) -> bool:
+        is_known = world.cluster is not None and world.cluster.knows_nodes
+        return not is_known and cell.verdict == NONE and cell.text in _WITHOUT_NODES
+
+    def of_event(cell: Cell) -> Sequence[Lack]:
+        return _about(cell.event, own, setting)
+
+    yield WhatIf("the nodes were read", were_read, lambda cell, world, again: replace(cell, verdict=UNKNOWN))
+    yield WhatIf(
+        "what is missing were known",
+        lambda cell, world: bool(beside or of_event(cell)),
+        lambda cell, world, again: _weighed(cell, of_event(cell), beside),
+    )
+    yield WhatIf(
+        "others ran in the sketch",
+        lambda cell, world: bool(empty) and cell.verdict != NONE,
+        lambda cell, world, again: _on_empty(cell, empty, alone=alone),
+    )
+
+
+def _about(event: str, lacks: Sequence[Lack], setting: Setting) -> Sequence[Lack]:
+    """Return the lacks that concern an event; a hypothesis has those of the events that it contains, too."""
+    events = setting.parts(event)
+    return [lack for lack in lacks if not lack.events or not events.isdisjoint(lack.events)]
+
+
+def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
+    unknown = [lack.text for lack in own if lack.unknown]
+    if cell.verdict == NONE:
+        scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
+        return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell
+    narrows = all(lack.narrows for lack in own)
+    if unknown and not (cell.verdict == BAD and cell.proven and narrows):
+        return not_known(cell, tuple(unknown), _UNDECIDED)
+    if unknown:
+        cell = _at_best(cell, unknown)
+    assumed = [lack.text for lack in own if not lack.unknown]
+    if not assumed and not beside:
+        return cell
+    proven = cell.proven and cell.verdict == BAD and narrows and (cell.is_counted or not beside)
+    return replace(cell, text=f"{cell.text} *", proven=proven, assumes=(*cell.assumes, *assumed, *beside))
+
+
+def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
+    """Return the cell with the proof that pods stay Pending, but without a lower bound of running pods."""
+    why = f"{cell.why}; fewer may run, because it is not known {missing[0]}"
+    if not cell.bound.least:
+        return replace(cell, why=why)
+    bound = Range(0, cell.bound.most, "bound")
+    text = cell.text
+    if not cell.stuck:
+        text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return replace(cell, bound=bound, text=text, why=why)
+
+
+def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:
+    """Return the cell with the assumption about a sketch's content; ``alone``: running pods could not help it."""
+    proven = cell.proven and (cell.verdict == FINE or alone)
+    return replace(cell, proven=proven, assumes=(*cell.assumes, premise))

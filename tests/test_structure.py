@@ -38,6 +38,7 @@ SEARCHES = {
     "lifecycle/gangs.py",  # orders of a gang
     "lifecycle/statefulset_pods.py",  # ordinals
     "lifecycle/stories.py",  # starts of courses
+    "scheduler/pod_groups.py",  # attempts of a PodGroup
     "scheduler/devices/allocator.py",
     "scheduler/devices/alike.py",
     "scheduler/devices/answers.py",

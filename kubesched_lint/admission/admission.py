@@ -2,7 +2,7 @@
 
 The order is that of the API server (v1.36, ``kubeapiserver/options/plugins.go``): mutating plugins (LimitRanger,
 Priority, RuntimeClass), validation of their result, validating plugins (LimitRanger, PodSecurity, RuntimeClass).
-ResourceQuota comes last and counts: see ``lifecycle.quotas``.
+ResourceQuota comes last and counts: see ``world.quotas``.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint import work
-from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
+from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.podsecurity import policy_of, violation
-from kubesched_lint.admission.quota_index import QuotasOfNamespace
-from kubesched_lint.admission.quotas import in_words, unset
+from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -25,7 +24,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
 from kubesched_lint.validation import class_plugins
-from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.validate import in_brackets
 
 if TYPE_CHECKING:
@@ -65,7 +63,6 @@ class Admission:
         self.knows_limits = "LimitRange" in known
         self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
-        self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
         self._stored: dict[tuple[object, ...], Pod] = {}
         self._decided: dict[Workload, Decision] = {}
@@ -102,9 +99,6 @@ class Admission:
         return known
 
     def _decision(self, workload: Workload) -> Decision:
-        gone = self._gone(workload.source)
-        if gone is not None:
-            return Decision(gone)
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
         asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
         held = workload.namespace in self._enforcing or workload.namespace in self._quotas
@@ -121,17 +115,6 @@ class Admission:
             *self._assumed_of_security(workload),
         )
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
-
-    def _gone(self, source: Source | None) -> AdmissionRefusal | None:
-        """Return the refusal if the server does not serve this kind and version.
-
-        None if it does, or for no manifest.
-        """
-        if not isinstance(source, Document):
-            return None
-        if not removed_in(source.api_version, source.kind, self.version):
-            return None
-        return AdmissionRefusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
 
     def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         yield from self._by_priority(workload.pod)

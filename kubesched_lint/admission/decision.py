@@ -9,15 +9,13 @@ from kubesched_lint.model.policy import LimitRange, Namespace, ResourceQuota, Ru
 from kubesched_lint.model.workload import Workload
 
 VALIDATION = "validation"
-OBJECT = "object"
-"""The workload itself is refused, so no controller makes pods from it."""
 
 
 class AdmissionRefusal(Struct, frozen=True):
     """Why the API server creates no pod of a template."""
 
     plugin: str
-    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota``, or one of those above."""
+    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota`` or ``VALIDATION``."""
     message: str
     """The API server's text after the pod's name: ``no PriorityClass with name none-such was found``."""
     at: Path
@@ -33,9 +31,7 @@ class AdmissionRefusal(Struct, frozen=True):
     changes the pod."""
 
     def answer_to(self, workload: Workload) -> str:
-        """Return the API server's answer to the creation of a pod of the workload, or of the workload itself."""
-        if self.plugin == OBJECT:
-            return self.message
+        """Return the API server's answer to the creation of a pod of the workload."""
         if self.claim:
             return f'persistentvolumeclaims "{self.claim}-{workload.name}-0" is forbidden: {self.message}'
         return about_pod(workload, self.message, is_invalid=self.plugin == VALIDATION)

@@ -9,15 +9,19 @@ podComputeUsageHelper and Constraints. The words of a refusal mirror
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kubesched_lint.admission.reach import InReach
 from kubesched_lint.manifests.classify import value_at
-from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm
+from kubesched_lint.model.pod import BoundPod, Container, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import QuotaScope, ResourceQuota
 from kubesched_lint.model.resources import effective_requests, is_extended
 from kubesched_lint.model.storage import Claim
+from kubesched_lint.model.workload import Workload, written_template
 
 _CLAIMS = ("persistentvolumeclaims", "count/persistentvolumeclaims")
 _STORAGE = "requests.storage"
@@ -168,3 +172,88 @@ def _reduced(amount: int, base: int, suffixes: str | tuple[str, ...]) -> str:
             break
         amount, suffix = amount // base, larger
     return f"{amount}{suffix}"
+
+
+# --- The use by running pods ------------------------------------------------------------------------------------------
+
+_WITHOUT_DEADLINE = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
+"""Kinds that the API server refuses with an ``activeDeadlineSeconds`` in their template (``apps/validation``)."""
+
+
+class Use(NamedTuple):
+    """The least and the most that is used: they differ if a quota asks for the unknown deadline of a pod."""
+
+    least: int
+    most: int
+
+
+class Charged:
+    """What running pods use of quotas.
+
+    Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
+    """
+
+    def __init__(self, pods: Iterable[BoundPod]) -> None:
+        found = Counter((bound.pod, _has_no_deadline(bound)) for bound in pods if not bound.terminating)
+        self._pods: dict[str, list[tuple[Pod, object, int]]] = {}
+        """Namespace → pod, what is known of its template, and how many are equal."""
+        for (pod, has_none), number in found.items():
+            self._pods.setdefault(pod.namespace, []).append((pod, {} if has_none else None, number))
+        self._known: dict[tuple[Hashable, ...], Use] = {}
+        """(namespace, scopes, entry) → use: many quotas may count the same pods."""
+
+    def use(self, quota: ResourceQuota, entry: str) -> Use:
+        key = quota.namespace, quota.scopes, entry
+        if key not in self._known:
+            least = most = 0
+            for pod, template, number in self._pods.get(quota.namespace, ()):
+                is_counted = counts(quota, pod, template)
+                amount = 0 if is_counted is False else asked(pod, entry) * number
+                least, most = least + (amount if is_counted else 0), most + amount
+            self._known[key] = Use(least, most)
+        return self._known[key]
+
+
+def _has_no_deadline(bound: BoundPod) -> bool:
+    return bound.owner is not None and bound.owner.kind in _WITHOUT_DEADLINE
+
+
+# --- The quotas that count a pod --------------------------------------------------------------------------------------
+
+
+class QuotasOfNamespace:
+    """The quotas of one namespace, found by what their scopes ask of a pod: those with equal scopes are asked once.
+
+    Quotas for priority classes are asked only about pods of these classes.
+    """
+
+    def __init__(self, quotas: Sequence[ResourceQuota]) -> None:
+        alike: dict[tuple[QuotaScope, ...], list[ResourceQuota]] = {}
+        for quota in quotas:
+            alike.setdefault(quota.scopes, []).append(quota)
+        self._order = {quota: number for number, quota in enumerate(quotas)}
+        self._alike = [InReach(some, around=False) for some in alike.values()]
+        self._have_scopes = any(alike)
+        self._of_any_class: list[int] = []
+        self._of_class: dict[str, list[int]] = {}
+        for number, scopes in enumerate(alike):
+            classes = next((s.values for s in scopes if s.name == "PriorityClass" and s.operator == "In"), None)
+            if classes is None:
+                self._of_any_class.append(number)
+            for name in dict.fromkeys(classes or ()):
+                self._of_class.setdefault(name, []).append(number)
+
+    def that_count(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
+        """Return the quotas that count the pods of a workload, in their order; ``pod`` is the stored one."""
+        found = list(filter(None, self._counting(workload, pod)))
+        if len(found) < 2:
+            return found[0] if found else ()
+        return tuple(sorted((quota for some in found for quota in some), key=self._order.__getitem__))
+
+    def _counting(self, workload: Workload, pod: Pod) -> Iterator[tuple[ResourceQuota, ...]]:
+        template = written_template(workload) if self._have_scopes else None
+        for number in (*self._of_any_class, *self._of_class.get(pod.priority_class, ())):
+            alike = self._alike[number]
+            if self._have_scopes and not counts(alike.all[0], pod, template):
+                continue
+            yield alike.of(workload.source)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.coming import Queued, first_pods, queued_pods, scheduled_pod
 from kubesched_lint.analysis.placing import Choose, Placing
-from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth
 from kubesched_lint.world.claims import modelled_templates, without_unknown_storage
 from kubesched_lint.world.devices import lacks_devices
+from kubesched_lint.world.quotas import granted
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.placing import Copies
-from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import positions
@@ -21,6 +20,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.order import sync_wave
 from kubesched_lint.world.pod_labels import read_labels, values_known
+from kubesched_lint.world.quotas import granted
 from kubesched_lint.world.world import Member, World, once_per_world
 
 

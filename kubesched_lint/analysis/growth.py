@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
+from kubesched_lint.analysis.coming import Queued, created_counts, created_pods, scheduled_pod
 from kubesched_lint.analysis.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Placing, until_idle
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
@@ -126,7 +126,7 @@ class _Growth:
         state = lasting_state(now)
         mark = state.mark()
         try:
-            queue = [one for w in now.as_created for one in queued_pods(now.member(w))]
+            queue = [*created_pods(now)]
             placing = Placing(queue, state, seed=self.seed).run()
         finally:
             state.undo(mark)
@@ -138,9 +138,10 @@ class _Growth:
                 waiting.setdefault(one.workload, []).append(one)
         for workload in now.manifests.workloads:
             it = now.member(workload)
-            if workload.stays and scheduled_pod(it) is not None:
+            created = created_counts(now).get(workload, 0)
+            if (created or not it.replicas) and workload.stays and scheduled_pod(it) is not None:
                 own = waiting.get(workload, [])
-                today = it.replicas - sum(one.left for one in own)
+                today = created - sum(one.left for one in own)
                 self.shares[workload] = _Share(workload, today, own)
 
     # --- growing ------------------------------------------------------------------------------------------------

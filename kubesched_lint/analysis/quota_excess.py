@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.analysis.quota_demand import asked_of, drawing, used
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.quotas import asked_of, drawing, used
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -29,7 +29,7 @@ class Excess(Struct, frozen=True):
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
     """Return the first entry that the pods of one workload exceed."""
     for entry, hard in quota.hard.items():
-        each, taken = asked_of(it, entry), used(quota, entry, staying_beside_set(it.world))
+        each, taken = asked_of(it, entry), used(it, quota, entry, staying_beside_set(it.world).charged).least
         total = taken + each * pods_wanted(it)
         if each and total > hard:
             return Excess(entry, hard, taken, each, total, (it.workload,))
@@ -39,7 +39,7 @@ def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
 def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
     """Return the first entry that all workloads exceed of which none does alone."""
     for entry, hard in quota.hard.items():
-        taken = used(quota, entry, staying_beside_set(world))
+        taken = staying_beside_set(world).charged.use(quota, entry).least
         members = [it for it in map(world.member, drawing(quota, world)) if asked_of(it, entry) and pods_wanted(it)]
         demands = [asked_of(it, entry) * pods_wanted(it) for it in members]
         if len(members) > 1 and taken + max(demands) <= hard < taken + sum(demands):

@@ -1,7 +1,6 @@
 """Would an answer still hold if …? The other worlds in which a question is asked again, and the loop that asks.
 
-One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_if`` has the table for findings,
-``verdicts.what_if_cells`` the one for the cells of ``simulate``.
+One ``WhatIf`` describes one fact on which an answer may depend; ``verdicts.what_if`` has the table.
 """
 
 from __future__ import annotations

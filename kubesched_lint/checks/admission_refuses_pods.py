@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.admission.decision import OBJECT
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange
@@ -16,7 +15,7 @@ _OWN_RULES = ("priorityClassName", "runtimeClassName")
 
 def check(it: Member) -> Iterator[Hazard]:
     refusal = it.world.admission.decision(it.workload).refusal
-    if refusal is None or refusal.at[-1] in _OWN_RULES or refusal.plugin in (OBJECT, "ResourceQuota"):
+    if refusal is None or refusal.at[-1] in _OWN_RULES or refusal.plugin == "ResourceQuota":
         return
     if it.workload.kind != "DaemonSet" and not it.replicas:
         return

@@ -19,7 +19,7 @@ def check(world: World) -> Iterator[Hazard]:
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
-            # ``linter.what_if`` asks again without them, if they are old.
+            # ``verdicts.what_if`` asks again without them, if they are old.
             evidence=proof_of(found, world),
             values={**values_of(found), "requests": "" if found.because == (POD_LIMIT,) else "lower the requests, "},
             related=tuple(

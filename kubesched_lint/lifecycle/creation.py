@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision, about_pod
+from kubesched_lint.admission.decision import AdmissionRefusal, Decision, about_pod
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
@@ -30,9 +30,6 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
         text = words(event, wanted, bound, stuck=False, always_stuck=False)
         why = "all its pods run, and none is created" if wanted else "no pod is wanted"
         return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
-    refuses = f"the API server refuses the {workload.ref.kind}"
-    if refusal.plugin != OBJECT:
-        refuses = f"the API server refuses every {'new ' if runs else ''}pod"
     lacks = not runs or runs < _fewest_wanted(setting, event, number, wanted)
     stuck = "rollout" in setting.parts(event) and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
@@ -46,9 +43,9 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
         always_stuck=stuck,
         proven=refusal.sure and lacks,
         text=text if lacks else f"{text} ?",
-        why=refuses,
+        why=f"the API server refuses every {'new ' if runs else ''}pod",
         message=refusal.answer_to(workload),
-        says=SERVER_SAYS if workload.kind == "Pod" or refusal.plugin == OBJECT else CONTROLLER_SAYS,
+        says=SERVER_SAYS if workload.kind == "Pod" else CONTROLLER_SAYS,
         blamed=workload,
         at=refusal.at,
         missing=() if lacks else ("a trace in which no pod is created anew",),

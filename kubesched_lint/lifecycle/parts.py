@@ -393,7 +393,7 @@ def _rank(setting: Setting, number: int) -> int:
 def _may_force(setting: Setting, number: int) -> bool:
     """Whether weaker pods on a node never keep a pod of a workload from it.
 
-    The claims of a StatefulSet do not: ``tied`` counts only on nodes that reach their volumes, or where one can be made.
+    The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
     """
     pod = setting.pods[number]
     preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts

@@ -1,24 +1,19 @@
-"""The number of pods that a namespace's ResourceQuotas allow a controller to create.
-
-A quota counts every pod of its namespace that matches its scopes and has not ended, waiting ones included. See
-``admission`` for which quotas count a workload, ``model.quota`` and ``admission.quotas`` for what a pod uses.
-"""
+"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see ``world.quotas``."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace as replace_record
 
-from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
-from kubesched_lint.controllers.statefulset import makes_claim
+from kubesched_lint.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
-from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.world.quotas import claimed, in_turn
 
 
 class Entry(NamedTuple):
@@ -114,7 +109,8 @@ def _tightest(setting: Setting, number: int, standing: Sequence[int]) -> Cap | N
     found = None
     for quota in setting.quotas[number]:
         others = [i for i in standing if any(quota is one for one in setting.quotas[i])]
-        entries = tuple(_beside(entry, others, setting) for entry in _entries(setting, number, quota))
+        least = (Entry(name, each, use.least) for name, each, use in _entries(setting, number, quota))
+        entries = tuple(_beside(entry, others, setting) for entry in least)
         for resource, each, used in entries:
             most = max((quota.hard[resource] - used) // each, len(setting.running.get(number, ())), 0)
             if found is None or most < found.pods:
@@ -186,32 +182,22 @@ class Grants(NamedTuple):
 
 def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
     """Return what the workloads get if they create their pods in ``order``."""
-    bounds = _bounds(setting)
-    found = Grants({}, {})
-    for number in order:
-        most = setting.wanted(number)
-        for shared, (each, left) in bounds[number].items():
-            most = min(most, (left - found.taken.get(shared, 0)) // each)
-        pods = found.pods[number] = max(most, 0)
-        for shared, (each, _) in bounds[number].items():
-            found.taken[shared] = found.taken.get(shared, 0) + each * pods
-    return found
+    return Grants(*in_turn(((number, setting.wanted(number)) for number in order), _bounds(setting)))
 
 
 @once_per_setting
-def _bounds(setting: Setting) -> Sequence[Mapping[Shared, tuple[int, int]]]:
+def _bounds(setting: Setting) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
     """Return by workload: what it shares → (the request of one pod, what the set may use of it).
 
     Quotas with the same users count the same pods, so that only the tightest of them matters for each resource.
     """
-    found: list[dict[Shared, tuple[int, int]]] = []
+    found: dict[int, dict[Shared, tuple[int, int]]] = {}
     for number, quotas in enumerate(setting.quotas):
-        bounds: dict[Shared, tuple[int, int]] = {}
+        bounds = found[number] = {}
         for quota in quotas:
-            for resource, each, used in _entries(setting, number, quota):
-                shared, left = _shared(setting, quota, resource), quota.hard[resource] - used
+            for resource, each, use in _entries(setting, number, quota):
+                shared, left = _shared(setting, quota, resource), quota.hard[resource] - use.most
                 bounds[shared] = each, min(left, bounds.get(shared, (each, left))[1])
-        found.append(bounds)
     return found
 
 
@@ -246,8 +232,8 @@ def message_in_turn(setting: Setting, number: int) -> str:
         return ""
     for quota in setting.quotas[number]:
         exceeded = []
-        for resource, each, used in sorted(_entries(setting, number, quota)):
-            taken = used + found.taken[_shared(setting, quota, resource)]
+        for resource, each, use in sorted(_entries(setting, number, quota)):
+            taken = use.most + found.taken[_shared(setting, quota, resource)]
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
         if exceeded:
@@ -279,34 +265,20 @@ def stays_short(setting: Setting, number: int, size: int) -> bool:
     return steady and _pods_when_last(setting, number) < size
 
 
-def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[Entry]:
+def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[tuple[str, int, Use]]:
+    """Yield the entries of a quota that a pod of a workload uses, the use by one pod, and by what is there already."""
     for resource in quota.hard:
         each = _asked(setting, number, resource)
         if each and is_of_claims(resource):
-            yield Entry(resource, each, _claimed(setting, number, resource))
+            templates, there = _templates(setting, number), setting.objects.claims
+            yield resource, each, claimed(setting.workloads[number], templates, there, resource)
         elif each:
-            yield Entry(resource, each, _used(setting)[quota][resource])
+            yield resource, each, _charged(setting).use(quota, resource)
 
 
 @once_per_setting
-def _used(setting: Setting) -> Mapping[ResourceQuota, Mapping[str, int]]:
-    """Return quota → resource → use by pods outside the set."""
-    pods: dict[str, list[Pod]] = {}
-    for bound in setting.objects.pods:
-        if not bound.terminating:  # a quota counts those only until their grace period is over (QuotaV1Pod)
-            pods.setdefault(bound.namespace, []).append(bound.pod)
-    known: dict[Hashable, int] = {}
-    """(namespace, scopes, resource) → use: many quotas may count the same pods."""
-
-    def use(quota: ResourceQuota, resource: str) -> int:
-        key = quota.namespace, quota.scopes, resource
-        if key not in known:
-            counted = (pod for pod in pods.get(quota.namespace, ()) if counts(quota, pod) is not False)
-            known[key] = sum(asked(pod, resource) for pod in counted)
-        return known[key]
-
-    quotas = dict.fromkeys(quota for of_workload in setting.quotas for quota in of_workload)
-    return {quota: {resource: use(quota, resource) for resource in quota.hard} for quota in quotas}
+def _charged(setting: Setting) -> Charged:
+    return Charged(setting.objects.pods)
 
 
 def _asked(setting: Setting, number: int, resource: str) -> int:
@@ -323,15 +295,6 @@ def _most_asked(setting: Setting, number: int, resource: str) -> int:
 
 def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
     return setting.claim_templates.get(number, setting.workloads[number].claim_templates)
-
-
-def _claimed(setting: Setting, number: int, resource: str) -> int:
-    """Return the use by existing claims, without the StatefulSet's own claims, which are not created again."""
-    workload = setting.workloads[number]
-    templates = _templates(setting, number)
-    near = (claim for claim in setting.objects.claims if claim.namespace == workload.namespace)
-    there = (claim for claim in near if not any(makes_claim(workload, template, claim.name) for template in templates))
-    return sum(asked_with_claims(setting.pods[number], (claim,), resource) for claim in there)
 
 
 def is_alone(setting: Setting, number: int) -> bool:

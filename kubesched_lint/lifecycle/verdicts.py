@@ -200,6 +200,13 @@ def cut_short(event: str, wanted: int, reason: str) -> Cell:
     return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
 
 
+def not_known(cell: Cell, missing: tuple[str, ...], why: str = "") -> Cell:
+    """Return ``0–3/3 ?``: any number of pods may run."""
+    text = f"0–{cell.wanted}/{cell.wanted} ?" if cell.wanted else "?"
+    bound = Range(0, cell.wanted, "bound")
+    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=missing, assumes=cell.assumes)
+
+
 def taking_turns(cell: Cell) -> Cell:
     """Return the cell of a Job: its pods end, so if one pod can always run, the others run after it."""
     if cell.verdict != BAD or not cell.bound.most:

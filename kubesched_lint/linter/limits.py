@@ -6,8 +6,6 @@ LEAST_STEPS = 20_000
 """Steps that a rule gets when the others have spent those of the run; then it is reported as cut short."""
 MOST_RELATED = 50
 """Related places of a finding; the last one says how many more there are."""
-FEW_ERRORS = 100
-"""Errors that get several runs to refute them; each further one gets one."""
 MOST_AGAIN = 400
 """Shared objects times variants in which their workloads are judged; elsewhere they only count."""
 MOST_LEADERS = 4

@@ -90,7 +90,7 @@ def _concluded(
     judged, unfilled = without_open_text(tuple(run.current(told)))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
-        from kubesched_lint.linter.refuting import established
+        from kubesched_lint.linter.proofs import established
 
         judged = tuple(established(judged, lambda one: run.world_of(one, world)))
     report = Report(

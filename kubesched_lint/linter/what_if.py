@@ -6,7 +6,7 @@ condition. A finding that needs two definitions of one object is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,9 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
     WhatIf,
-    fresh_premise,
     resumed_premise,
     resumed_premise_of_others,
     with_groups,
-    without_others,
     without_suspended,
     without_workloads,
 )
@@ -31,6 +29,7 @@ from kubesched_lint.linter.made_later import if_not_made, things_made, with_thin
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.text import first_few
+from kubesched_lint.verdicts.what_if import Answers
 from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 from kubesched_lint.world.world import once_per_world
 
@@ -47,21 +46,13 @@ _CHOSEN = "of the objects that are defined more than once, the definitions that 
 _MADE_ANEW = "its pods are recreated; running pods stay while the template is unchanged"
 
 
-def _row(
-    name: str,
-    concerns: Callable[[Judged, World], bool],
-    sentence: Callable[[Judged, World], str],
-    worlds: Callable[[Judged, World], Sequence[World]] = lambda judged, world: (),
-) -> WhatIf[Judged]:
-    """Return a row that makes a finding a warning with a premise, unless every other world confirms the finding."""
+def _confirmed(judged: Judged, again: Sequence[Judged | None]) -> Judged | None:
+    found = _mildest(again)
+    return None if found is None or None in again else _with_premises_of(judged, found)
 
-    def judge(judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged:
-        found = _mildest(again)
-        if found is None or None in again:
-            return assuming(judged, sentence(judged, world))
-        return _with_premises_of(judged, found)
 
-    return WhatIf(name, concerns, judge, worlds)
+_FINDINGS: Answers[Judged] = Answers(assuming, _confirmed, members_of)
+_row = _FINDINGS.unless
 
 
 def _with_premises_of(judged: Judged, found: Judged) -> Judged:
@@ -188,12 +179,7 @@ OF_ERRORS = (
         if_not_made,
         with_things_made,
     ),
-    _row(
-        "other people's pods had gone",
-        lambda error, world: rests_on_nodes(error.rule) and world.cluster is not None and bool(world.cluster.stale),
-        lambda error, world: "" if world.cluster is None else fresh_premise(world.cluster),
-        lambda error, world: (without_others(world),),
-    ),
+    _FINDINGS.unless_others_go(lambda error, world: rests_on_nodes(error.rule)),
     _row(
         "a variable had another value than its default",
         lambda error, world: bool(_assumed_of_variables(error, world)),

@@ -47,7 +47,7 @@ _OF_THE_WORLD = {
     "circles": "analysis.reachability:affinity_circles",
     "contradictions": "analysis.joint:contradictions",
     "demands": "analysis.joint:demands_of",
-    "drawing": "analysis.quota_demand:drawers",
+    "drawing": "world.quotas:drawers",
     "empty": "world.running:empty_state",
     "growth": "analysis.growth:growth_plan",
     "host_port_users": "analysis.ports:host_port_users",

@@ -17,7 +17,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.table import Table
-from kubesched_lint.verdicts.what_if_cells import UNTRIED
+from kubesched_lint.verdicts.what_if import UNTRIED
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
 

@@ -22,9 +22,8 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
-from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
-from kubesched_lint.verdicts.weighing import Weighing
-from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
+from kubesched_lint.verdicts.refuting import Refuter, established_cells
+from kubesched_lint.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
@@ -68,16 +67,14 @@ class Table:
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
-        established = established_cells(rows, self.matrix, self._placements)
-        tested = tuple(map(self._tested, established))
-        return self._with_gangs(tuple(self._weighing.rows(tested)))
+        established = established_cells(rows, self._refuter)
+        tested = [self._surviving(row, self._table(row.number)) for row in established]
+        missing = self._facts.table(tested)
+        return self._with_gangs(tuple(self._surviving(row, missing(row.number)) for row in tested))
 
     @cached_property
-    def _placed(self) -> Placements:
-        return placements(self.matrix, grown_world(self._world))
-
-    def _placements(self) -> Placements:
-        return self._placed
+    def _refuter(self) -> Refuter:
+        return Refuter(grown_world(self._world).without_pools, self.matrix)  # pools may have added its nodes
 
     def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
         """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.
@@ -112,8 +109,8 @@ class Table:
         return tuple(with_custom(rows, self.matrix))
 
     @cached_property
-    def _weighing(self) -> Weighing:
-        return Weighing(self.matrix, self.setting, self._world)
+    def _facts(self) -> MissingFacts:
+        return MissingFacts(self.matrix, self.setting, self._world)
 
     @cached_property
     def missing(self) -> Mapping[int, str]:
@@ -124,9 +121,8 @@ class Table:
     def _named_missing(self) -> Sequence[str]:
         return [str(self.setting.workloads[number]) for number in self.missing]
 
-    def _tested(self, row: Row) -> Row:
-        """Return the row with its cells tested in other worlds: see ``verdicts.what_if_cells``."""
-        table = self._table(row.number)
+    def _surviving(self, row: Row, table: Sequence[WhatIf[Cell]]) -> Row:
+        """Return the row with what rows of ``verdicts.what_if`` leave of its cells."""
 
         def again(cell: Cell, other: World) -> Cell | None:
             try:

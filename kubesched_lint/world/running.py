@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.admission.quotas import Charged
 from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.labelled import LabelIndex, PodIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ class RunningPods:
     def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
         self._world = world
         self.pods = pods
-        self.quota_uses: dict[tuple[ResourceQuota, str], int] = {}
-        """What ``analysis.quota_demand`` keeps: a quota and an entry → how much of it these pods use."""
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
@@ -63,17 +61,9 @@ class RunningPods:
                 yield nodes[position].labels[topology_key]
 
     @cached_property
-    def charged(self) -> Mapping[str, Sequence[tuple[Pod, int]]]:
-        """Namespace → the pods that a quota counts, one for each template, and how many have it.
-
-        Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
-        """
-        counts = Counter(bound.pod for bound in self.pods if not bound.terminating)
-        found: dict[str, list[tuple[Pod, int]]] = {}
-        for pod in dict.fromkeys(bound.pod for bound in self.pods):
-            if counts[pod]:
-                found.setdefault(pod.namespace, []).append((pod, counts[pod]))
-        return found
+    def charged(self) -> Charged:
+        """What these pods use of quotas."""
+        return Charged(self.pods)
 
     @cached_property
     def at_ports(self) -> Mapping[tuple[str, int], Sequence[tuple[int, BoundPod]]]:

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import kubesched_lint
 from kubesched_lint import work
 from kubesched_lint.analysis import beside
-from kubesched_lint.analysis.quota_demand import drawing
 from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
@@ -44,6 +43,7 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
 from kubesched_lint.scheduler import tolerance, topology
 from kubesched_lint.world import claims, refused
+from kubesched_lint.world.quotas import drawing
 from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 

@@ -67,13 +67,13 @@ def one_quota_at_a_time(setting: Setting, order: list[int]) -> dict[int, int]:
     used: dict[tuple[ResourceQuota, str], int] = {}
     for number in order:
         found[number] = 0
-        entries = [(q, e) for q in setting.quotas[number] for e in quotas._entries(setting, number, q)]
+        entries = [(q, *entry) for q in setting.quotas[number] for entry in quotas._entries(setting, number, q)]
         while found[number] < setting.wanted(number) and all(
-            e.used + used.get((q, e.resource), 0) + e.each <= q.hard[e.resource] for q, e in entries
+            there.most + used.get((q, resource), 0) + each <= q.hard[resource] for q, resource, each, there in entries
         ):
             found[number] += 1
-            for q, e in entries:
-                used[q, e.resource] = used.get((q, e.resource), 0) + e.each
+            for q, resource, each, _ in entries:
+                used[q, resource] = used.get((q, resource), 0) + each
     return found
 
 

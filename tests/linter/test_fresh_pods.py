@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import Member
 
 CAPTURED = "2026-11-20T08:00:00Z"
 
@@ -31,7 +35,12 @@ def cluster(fresh_since: str) -> Cluster:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "other", "namespace": "elsewhere", "creationTimestamp": CAPTURED},
+        "metadata": {
+            "name": "other",
+            "namespace": "elsewhere",
+            "labels": {"app": "other"},
+            "creationTimestamp": CAPTURED,
+        },
         "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]},
         "status": {"phase": "Running"},
     }
@@ -81,3 +90,44 @@ def test_old_pods_of_others_prove_no_error(replicas: int, fresh_since: str, expe
 
 def test_a_file_without_a_date_is_not_fresh() -> None:
     assert Cluster(inventory=cluster("").inventory)._age_of_pods("2026-11-21T00:00:00+00:00") == "of unknown age"
+
+
+@pytest.mark.parametrize(("near", "severity"), [("other", "warning"), ("nobody", "error")])
+def test_old_pods_that_may_help_are_asked_for_by_rules_and_cells(near: str, severity: str) -> None:
+    """Beside a pod that matches its affinity, a workload may find more room elsewhere: no world shows where.
+
+    The rule claims that pods wait in every world.
+    """
+    term = {"labelSelector": {"matchLabels": {"app": near}}, "topologyKey": "kubernetes.io/hostname"}
+    terms = [{**term, "namespaces": ["elsewhere"]}]
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {
+                    "affinity": affinity,
+                    "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
+                },
+            },
+        },
+    }
+    rule = Rulebook.shipped().get("pod-count-limit")
+
+    def check(it: Member) -> Iterator[Hazard]:
+        yield Hazard(at=it.workload.replicas_path, evidence=proof("3 > 2", event="deploy"), values={})
+
+    claiming = replace(rule, code=lambda: check, card="m.md", messages={"": "it waits"}, helps={"": "mend it"})
+    manifests = manifest_set(documents("m.json", json.dumps(web).encode(), is_read), "default")
+    nodes = cluster("2026-11-21T00:00:00+00:00")
+    (finding,) = lint(manifests, nodes, Options(), (claiming,), is_refuting=False)[0].findings
+    assert finding.severity.word == severity
+    (cell,) = simulate(manifests, nodes, Options(), ["deploy"]).rows[0].cells
+    assert (cell.verdict, cell.proven) == ("bad", severity == "error")
+    for assumed in (finding.evidence.assumes, cell.assumes):
+        assert any(CAPTURED in premise for premise in assumed) == (severity == "warning")

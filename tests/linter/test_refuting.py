@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts, placing
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.nodeset import lowest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate import run
@@ -15,12 +16,14 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.lifecycle import counting, matrix
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.verdicts.refuting import Claim, Refuter
 from kubesched_lint.world.world import World
 
 CLUSTER = b"""
@@ -77,13 +80,12 @@ def test_what_a_run_beats_is_a_warning_that_asks_for_a_report(quiet):
     assert finding.severity is Severity.WARNING
     assert finding.evidence.kind == "pattern"
     assert finding.evidence.text == (
-        "not established: 2 > 1; yet in a run of the model 2 of 2 pods find a node."
-        " Please report this bug in kubesched-lint"
+        "not established: 2 > 1; yet a run of the model binds 2 of 2. Please report this bug in kubesched-lint"
     )
 
 
 def test_under_tests_it_raises():
-    with pytest.raises(attempts.RefutedError, match="2 of 2 pods find a node"):
+    with pytest.raises(attempts.RefutedError, match="a run of the model binds 2 of 2"):
         found({}, deployment())
 
 
@@ -95,7 +97,7 @@ def test_the_number_that_the_message_names_is_held_against_the_run(quiet, pendin
 
 def test_a_rolling_update_that_ends_beats_a_proof_that_none_does(quiet):
     (finding,) = found({}, deployment(), event="rollout")
-    assert "a rolling update of it ends" in finding.evidence.text
+    assert "a trace of the model ends well" in finding.evidence.text
     full = deployment(replicas=8)
     full["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     (finding,) = found({}, full, event="rollout")
@@ -176,6 +178,28 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
     assert "planted; yet a run of the model binds 8 of 9. Please report this" in cell.missing[0]
 
 
+def test_one_refuter_answers_a_rule_and_a_cell(quiet):
+    """Both claim that a pod waits, and no pod waits."""
+    manifests, cluster = read(deployment())
+    world = World(manifests.inventory, cluster)
+    said = Claim("2 > 1", "deploy", wanted=2, most=1)
+    of_rule, of_cell = replace(said, of=world.as_deployed), replace(said, number=0)
+    doubt = "2 > 1; yet a run of the model binds 2 of 2. Please report this bug in kubesched-lint"
+    assert Refuter(world).doubt(of_rule) == doubt
+    assert Refuter(world, Matrix(setting_of(world))).doubt(of_cell) == doubt
+
+
+def test_what_is_placed_beside_it_beats_a_cell_and_no_rule(quiet):
+    """The proof of a rule holds for its pods alone, that of a cell beside the whole set: 8 pods find room."""
+    manifests, cluster = read(deployment("api", 8), deployment("web", 2))
+    world = World(manifests.inventory, cluster)
+    web = next(w for w in world.as_deployed if w.name == "web")
+    number = setting_of(world).workloads.index(web)
+    at_least = Claim("there is room", "deploy", wanted=2, least=2, most=2)
+    assert not Refuter(world).doubt(replace(at_least, of=(web,)))
+    assert "binds 0 of 2" in Refuter(world, Matrix(setting_of(world))).doubt(replace(at_least, number=number))
+
+
 def test_what_admission_refuses_is_not_created_in_a_run():
     """Nothing is refuted, or this would raise."""
     strict = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
@@ -199,3 +223,15 @@ def test_a_run_with_too_many_preemptions_says_nothing(monkeypatch, most):
     low, high = world.as_deployed
     expected = {low: 1, high: 0} if most else None
     assert attempts.pods_left(world, [low, high], lowest) == expected
+
+
+def test_no_paused_deployment_helps_in_a_run(quiet):
+    """It makes no pods, so pods that must be near its pods wait. A run that creates them would beat a true proof."""
+    near = {"labelSelector": {"matchLabels": {"app": "api"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    paused = deployment("api")
+    (finding,) = (f for f in found({}, paused, deployment(affinity=affinity)) if f.object.name == "web")
+    assert finding.severity is Severity.WARNING, "its pods find a node"
+    paused["spec"]["paused"] = True
+    (finding,) = (f for f in found({}, paused, deployment(affinity=affinity)) if f.object.name == "web")
+    assert "not established" not in finding.evidence.text

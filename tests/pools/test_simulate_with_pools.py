@@ -16,7 +16,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.verdicts.what_if_cells import _helped
+from kubesched_lint.verdicts.what_if import _helped
 
 Writer = Callable[..., str]
 NODES = """

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint import work
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter import refuting
+from kubesched_lint.linter import proofs
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session import decoding
@@ -114,7 +114,7 @@ def test_a_snapshot_may_be_too_old(tmp_path: Path) -> None:
 
 def test_only_a_whole_run_tries_to_refute_proofs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    monkeypatch.setattr(refuting, "established", lambda judged, _: tried.append(len(judged)) or judged)
+    monkeypatch.setattr(proofs, "established", lambda judged, _: tried.append(len(judged)) or judged)
     session = opened(tmp_path)
     (error,) = (f for f in session.whole().report.findings if f.rule == SLOW)
     assert error.severity is Severity.ERROR

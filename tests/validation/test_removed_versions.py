@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kubesched_lint import lint
@@ -110,3 +112,38 @@ def test_the_table_has_each_kind_once_and_no_version_that_a_modelled_server_serv
         if is_read(version, kind) and int(since[2:]) <= 30:
             assert validate({"apiVersion": version, "kind": kind}, version="1.30").code == 404
     assert {kind for _, kind in pairs} & READ_KINDS
+
+
+DEPLOYMENT = """
+apiVersion: {version}
+kind: Deployment
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {label}}}}}
+    spec:
+      containers: [{{name: c, image: i, resources: {{requests: {{cpu: "2"}}}}}}]
+"""
+SKETCH = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: worker, count: 2, zones: [a], allocatable: {cpu: "4", memory: 8Gi}}]
+"""
+
+
+def test_what_a_removed_version_would_make_is_judged_as_any_other_refused_object(tmp_path: Path) -> None:
+    """Neither takes room from the others; of the object itself both say the same, because both are mended alike."""
+    (tmp_path / "sketch.yaml").write_text(SKETCH)
+
+    def found(version: str, label: str, replicas: int) -> list[tuple[str, str, str]]:
+        old = DEPLOYMENT.format(name="old", version=version, label=label, replicas=replicas)
+        text = old + "---" + DEPLOYMENT.format(name="web", version="apps/v1", label="web", replicas=4)
+        findings = lint(text=text, cluster=str(tmp_path / "sketch.yaml")).findings
+        return [(f.rule, f.object.name, f.severity.word) for f in findings if f.rule != "api-would-reject"]
+
+    for replicas in (4, 5):
+        gone, invalid = found("extensions/v1beta1", "old", replicas), found("apps/v1", "other", replicas)
+        assert gone == invalid
+        assert not any(severity == "error" for _, name, severity in gone if name == "web")

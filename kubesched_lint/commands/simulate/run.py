@@ -49,7 +49,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
-from kubesched_lint.verdicts.what_if_cells import MEANWHILE
+from kubesched_lint.verdicts.what_if import MEANWHILE
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 

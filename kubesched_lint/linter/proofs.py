@@ -1,0 +1,67 @@
+"""The last check of an error: what a rule proves is a claim, and ``verdicts.refuting`` tries to beat it.
+
+What the table of verdicts proves has had its runs there. A beaten proof becomes a warning that asks for a bug report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Severity, pattern
+from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.verdicts.refuting import Claim, Refuter
+from kubesched_lint.world.world import World
+
+
+def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
+    """Yield the findings; an error that a run in its world beats becomes a warning."""
+    refuters: dict[World, Refuter] = {}
+    for one in judged:
+        claim, world = None, world_of(one) if _is_own_proof(one) else None
+        if world is not None:
+            refuters.setdefault(world, Refuter(world))
+            claim = _claim(one, world)
+        doubt = refuters[world].doubt(claim) if world is not None and claim is not None else ""
+        yield _not_established(one, doubt) if doubt else one
+
+
+def _is_own_proof(one: Judged) -> bool:
+    """Whether the rule proves it itself: no verdict of the table, and no warning that explains one."""
+    is_of_table = one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING
+    is_error = one.finding.severity is Severity.ERROR and one.finding.evidence.kind == "proof"
+    return is_error and one.rule.each in ("workload", "set") and not is_of_table
+
+
+def _claim(one: Judged, world: World) -> Claim | None:
+    """Return what an error claims: so many pods never find a node, or a rolling update never ends."""
+    event, of = one.finding.evidence.event, _counted(one, world)
+    if event not in ("deploy", "rollout") or not of:
+        return None
+    wanted = sum(pods_wanted(world.member(w)) for w in of)
+    claim = Claim(one.finding.evidence.text, event, wanted, most=wanted, of=of)
+    return replace(claim, verdict=BAD) if event == "rollout" else replace(claim, most=wanted - _pending(one, wanted))
+
+
+def _counted(one: Judged, world: World) -> tuple[Workload, ...]:
+    """Return the workloads whose pods the finding counts; none if the world has not all of them."""
+    if not one.hazard.together:
+        return () if one.workload is None else (one.workload,)
+    by_ref = {workload.ref: workload for workload in world.as_deployed}
+    return tuple(by_ref[ref] for ref in one.hazard.together) if by_ref.keys() >= set(one.hazard.together) else ()
+
+
+def _pending(one: Judged, wanted: int) -> int:
+    """The number of pods that the finding says wait: its value ``pending``, else all wanted pods. At least one."""
+    pending = one.hazard.values.get("pending", wanted)
+    return max(pending, 1) if isinstance(pending, int) else wanted
+
+
+def _not_established(one: Judged, doubt: str) -> Judged:
+    evidence = pattern(f"not established: {doubt}", assumes=one.finding.evidence.assumes)
+    lowered = replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None, if_complete=None)
+    return replace(one, finding=lowered)

@@ -252,7 +252,7 @@ def _filter(
 
     ``filters`` are those of the pod's profile if None.
     """
-    of_terms = work.CALL * (len(pod.required_affinity) + len(pod.required_anti_affinity))
+    of_terms = work.CALL * (len(pod.required_affinity) + len(pod.required_anti_affinity)) + 4 * len(pod.host_ports)
     work.spend(work.PLACE + of_terms + len(state.index) * (1 + 4 * len(pod.spread)) // 64)
     rejections: list[Rejection] = []
     for plugin in _filters_of(pod, state) if filters is None else filters:

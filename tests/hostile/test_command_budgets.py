@@ -14,6 +14,8 @@ from benchmarks import hostile_shapes
 from kubesched_lint import work
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit import run as audit
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.drain import obstacles
@@ -32,8 +34,11 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import HostPort, Pod
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.scheduler.framework import diagnose
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 from tests.hostile.shapes.editing import edited
 from tests.hostile.shapes.running import changed, running
@@ -215,3 +220,15 @@ def test_each_command_reports_on_a_hostile_shape(name: str, command: str, tmp_pa
 
 def _write(files: Files, folder: Path) -> None:
     hostile_shapes.write("lint", files, folder)
+
+
+def test_a_pod_pays_for_each_of_its_host_ports() -> None:
+    """Placing one takes as long as they are many: a drain of 60 Deployments of 200 ports took more than 20 s."""
+    state = ClusterState(NodeIndex((Node("n", allocatable={"pods": 110}),)))
+    spent = []
+    for count in (1, 201):
+        pod = Pod("default", {}, host_ports=tuple(HostPort(port + 1, "TCP") for port in range(count)))
+        with work.within(MUCH) as meter:
+            diagnose(pod, state)
+        spent.append(meter.spent)
+    assert spent[1] - spent[0] >= 2 * 200

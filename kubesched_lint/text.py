@@ -99,15 +99,19 @@ def near(wrong: str, known: Iterable[str], likeness: float = 0.6) -> Sequence[st
 
     Of very many, only those next to it in the alphabet are compared, read from the start or from the end.
     """
-    names = {*known}
-    if len(names) > MOST_COMPARED:
-        backwards = _next_to(wrong[::-1], (name[::-1] for name in names))
-        names = {*_next_to(wrong, names), *(name[::-1] for name in backwards)}
-    return _near_ones(wrong, tuple(sorted(names)), likeness)
+    names = sorted({*known})
+    return near_of(wrong, names, sorted(name[::-1] for name in names), likeness)
 
 
-def _next_to(wrong: str, names: Iterable[str]) -> Sequence[str]:
-    ordered = sorted(names)
+def near_of(wrong: str, names: Sequence[str], backwards: Sequence[str], likeness: float) -> Sequence[str]:
+    """Return ``near`` of sorted names; ``backwards`` are the names read from the end, sorted as well."""
+    if len(names) <= MOST_COMPARED:
+        return _near_ones(wrong, tuple(names), likeness)
+    few = {*_next_to(wrong, names), *(name[::-1] for name in _next_to(wrong[::-1], backwards))}
+    return _near_ones(wrong, tuple(sorted(few)), likeness)
+
+
+def _next_to(wrong: str, ordered: Sequence[str]) -> Sequence[str]:
     at = bisect_left(ordered, wrong)
     return ordered[max(0, at - MOST_COMPARED // 4) : at + MOST_COMPARED // 4]
 

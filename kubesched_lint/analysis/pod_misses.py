@@ -40,8 +40,8 @@ class _Labels:
         for key, value in pod.labels.items():
             self.users.setdefault(key, {}).setdefault(value, whom)
 
-    def like(self, wanted: Requirement) -> PodMiss | None:
-        """Return who has the same value under a like key, or a like value under the key."""
+    def like(self, wanted: Requirement, own: str) -> PodMiss | None:
+        """Return who has the same value under a like key, or a like value under the key; not the workload itself."""
         value, key = wanted.values[0], wanted.key
         last = key.rpartition("/")[2]
         names = _NAMES if key in _NAMES else ()
@@ -51,7 +51,8 @@ class _Labels:
         users = self.users.get(key, {})
         if key not in self._words:
             self._words[key] = Words(users)
-        close = "" if value in users else self._words[key].closest(value)
+        is_compared = value not in users and not {own}.issuperset(users.values())
+        close = self._words[key].closest(value) if is_compared else ""
         return PodMiss(users[close], f"{key}={close}") if close else None
 
 
@@ -67,7 +68,7 @@ def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:
                 return PodMiss(whom, elsewhere=pod.namespace)
     for name, labels in _labels_in(it.world).items():
         if namespaces.reaches(term, holder, name, unknown=False):
-            miss = next((found for r in wanted if (found := labels.like(r))), None)
+            miss = next((found for r in wanted if (found := labels.like(r, str(it.workload)))), None)
             if miss is not None:
                 return miss
     return None

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint.text import closest, near
+from kubesched_lint.text import closest, near_of
 
 _LIKENESS = 0.75
 
@@ -29,13 +29,17 @@ class Words:
         at = bisect_left(self._words, word) if len(tail) > 2 else len(self._words)
         if at < len(self._words) and self._words[at].startswith(word):  # a word that lacks its end
             return self._words[at]
-        alike = near(word, self._words, _LIKENESS)
+        alike = near_of(word, self._words, self._backwards, _LIKENESS)
         # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
         return next((c for c in alike if "/" not in word or closest(last, (c.rpartition("/")[2],))), "")
 
     def first(self, most: int) -> Sequence[str]:
         """Return the first few words in the alphabet."""
         return self._words[:most]
+
+    @cached_property
+    def _backwards(self) -> Sequence[str]:
+        return sorted(word[::-1] for word in self._words)
 
     @cached_property
     def _spellings(self) -> tuple[Mapping[str, str], Mapping[str, str]]:

@@ -281,8 +281,9 @@ class Courses:
         most = effort.nodes if few else min(effort.nodes, FEW_LOST)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
-            return deployed.at(nodes_of(self.setting.workloads[turn.number], story, most, fewest=turn.first))
-        return deployed.at(nodes_to_lose(self.setting, story, most))
+            workload = self.setting.workloads[turn.number]
+            return deployed.at(partial(nodes_of, workload, story, most, fewest=turn.first))
+        return deployed.at(partial(nodes_to_lose, self.setting, story, most))
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None

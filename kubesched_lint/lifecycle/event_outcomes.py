@@ -94,17 +94,22 @@ class EventOutcomes:
         self.members = tuple(members)
         self.deployed = tuple(deployed)
         self.unready = tuple(unready)
-        self.nodes = tuple(nodes)
+        self._nodes: Callable[[], Sequence[str]] = lambda: nodes
         self._variants: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
         self._continued: dict[tuple[str, int, str, int], Story] = {}
         """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
         self._counts: dict[Story, Sequence[tuple[State, PodCounts]]] = {}
         """Stories of events that concern all workloads → their ends with the pods of each."""
 
-    def at(self, nodes: Sequence[str]) -> EventOutcomes:
-        """Return these outcomes with other nodes to lose and drain; both share their stories."""
+    @property
+    def nodes(self) -> Sequence[str]:
+        """The nodes to lose and drain."""
+        return self._nodes()
+
+    def at(self, nodes: Callable[[], Sequence[str]]) -> EventOutcomes:
+        """Return these outcomes with other nodes to lose and drain, found when asked for; both share their stories."""
         other = copy(self)
-        other.nodes = tuple(nodes)
+        other._nodes = nodes
         other._variants = {}
         return other
 

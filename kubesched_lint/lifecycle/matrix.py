@@ -228,7 +228,7 @@ class Matrix:
         return any(c.strong for c in touched) and not any(c.untold for c in touched)
 
     def _touched(self, members: tuple[int, ...]) -> Sequence[PreemptionScope]:
-        return [c for group, c in self._scopes.items() if not set(group).isdisjoint(members)]
+        return [self._scopes[group] for group in dict.fromkeys(group_of(self.setting, i) for i in members)]
 
     # --- exact ------------------------------------------------------------------------------------------------------
 

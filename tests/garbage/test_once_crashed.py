@@ -86,7 +86,7 @@ def test_an_object_without_a_name_is_reported_like_any_other(
 def test_an_object_without_a_name_has_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("app.yaml").write_text(text_of({**POD, "metadata": {}}), "utf-8")
-    assert "\ndefault/(no name)  Pod " in command("simulate", "app.yaml", "-c", str(ZONES), "--no-config")[1]
+    assert "\ndefault/(no name)  refused" in command("simulate", "app.yaml", "-c", str(ZONES), "--no-config")[1]
 
 
 def test_a_pool_of_the_manifests_adds_no_nodes_where_none_are_known() -> None:

@@ -195,7 +195,6 @@ class PerNode:
     def levels(self, nodes: NodeSet) -> Levels:
         numbers = list(zip(*self._rows, strict=True))
         if numbers != self._numbers:
-            self._numbers = numbers
             new = set(numbers).difference(self._known)
             work.spend(len(numbers) // 16 + work.LOOK * len(new))
             for different in new:
@@ -203,7 +202,7 @@ class PerNode:
             members: dict[int, list[int]] = {}
             for position, different in enumerate(numbers):
                 members.setdefault(self._known[different], []).append(position)
-            self._levels = {value: of(at) for value, at in members.items()}
+            self._numbers, self._levels = numbers, {value: of(at) for value, at in members.items()}
         return among(self._levels, nodes)
 
     def _scored(self, numbers: tuple[float, ...]) -> int:

@@ -12,7 +12,8 @@ def test_one_healthy_file_spells_no_name_and_reads_no_folder() -> None:
         "sys.argv[1:] = ['lint', 'fixtures/shop/web.yaml', '--no-cache', '--no-config', '--color', 'never']\n"
         "import atexit, os\n"
         "leave = os._exit\n"
-        "os._exit = lambda code: (print({'difflib', 'ipaddress', 'pathlib'} & sys.modules.keys()), leave(code))\n"
+        "late = {'difflib', 'ipaddress', 'pathlib'}\n"
+        "os._exit = lambda code: (print(late & sys.modules.keys(), flush=True), leave(code))\n"
         "main()\n"
     )
     run = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, text=True, check=False)

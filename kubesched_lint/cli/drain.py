@@ -12,7 +12,7 @@ import typer
 from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cli.targets import one_aim
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import Effort
@@ -70,14 +70,13 @@ def drain(
 
       kubesched-lint drain -c snapshot.yaml --nodes worker-3,worker-4 --remove
     """
-    settings = settle(context, paths or ())
-    if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
-        settings, paths = one_target(context, settings, paths or (), target)
+    aim = one_aim(context, settle(context, paths or ()), paths or (), target, needs_paths=False)
+    settings = aim.settings
     tell_configuration(settings)
     try:
         cluster = cluster_of(context, settings)
         manifests = read_manifests(
-            paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
+            aim.paths, settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )
         with shown("planning the drain"):
             plan = planned(

@@ -27,7 +27,7 @@ def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = Fa
     try:
         settings = settled(call, paths)
         settings.options.rules(settings.rulebook)
-        has_cluster = settings.values["cluster"].origin.startswith("-")
+        has_cluster = settings.values["cluster"].is_flag
         if prefers_targets and (call.params["target"] or (settings.config.targets and not has_cluster)):
             paths = ()
         return Sessions(

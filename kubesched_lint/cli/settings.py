@@ -128,7 +128,7 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
         values[key.name] = flag or config.values.get(key.name) or Given(key.default, DEFAULT)
     if rulebook.asked:
         values[OWN_RULES] = _joined(values[OWN_RULES], config.values.get(OWN_RULES), rulebook)
-    if values["exclude"].origin.startswith("-"):
+    if values["exclude"].is_flag:
         here = os.getcwd()
         exclude = Globs(cast("tuple[str, ...]", values["exclude"].value), here, here)
     else:

@@ -50,6 +50,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 _NODES = "node/NAME, zone=a, or other labels; repeatable, like all hypotheses"
 
 
+def _repeatable(metavar: str, words: str) -> Any:
+    return typer.Option(metavar=metavar, help=words, show_default=False)
+
+
 class SimulationFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -73,48 +77,30 @@ def simulate(
     ] = "",
     never_ready: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMESPACE/NAME",
-            help="Assume that new pods of this workload never become ready. Repeatable.",
-            show_default=False,
-        ),
+        _repeatable("NAMESPACE/NAME", "Assume that new pods of this workload never become ready. Repeatable."),
     ] = None,
     scale: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=N",
-            help="Also simulate scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N. Repeatable.",
-            show_default=False,
+        _repeatable(
+            "NAME=N", "Also simulate scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N. Repeatable."
         ),
     ] = None,
-    lose: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NODES", help=f"Also simulate the loss of these nodes: {_NODES}.", show_default=False),
-    ] = None,
+    lose: Annotated[list[str] | None, _repeatable("NODES", f"Also simulate the loss of these nodes: {_NODES}.")] = None,
     taint: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NODES:]KEY[=VALUE]:EFFECT", help="Also simulate this taint on nodes.", show_default=False
-        ),
+        list[str] | None, _repeatable("[NODES:]KEY[=VALUE]:EFFECT", "Also simulate this taint on nodes.")
     ] = None,
     unlabel: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NODES:]KEY", help="Also simulate that nodes lose this label.", show_default=False),
+        list[str] | None, _repeatable("[NODES:]KEY", "Also simulate that nodes lose this label.")
     ] = None,
     add: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NODES=N",
-            help="Also simulate N more nodes like these; or GROUP=N, for a node group.",
-            show_default=False,
-        ),
+        _repeatable("NODES=N", "Also simulate N more nodes like these; or GROUP=N, for a node group."),
     ] = None,
     upgrade: Annotated[
         bool, typer.Option("--upgrade", help="Also simulate an upgrade: each node is drained and replaced in turn.")
     ] = False,
     upgrade_nodes: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NODES", help="Also simulate an upgrade of these nodes only.", show_default=False),
+        list[str] | None, _repeatable("NODES", "Also simulate an upgrade of these nodes only.")
     ] = None,
     image_change: Annotated[
         bool, typer.Option("--image-change", help="Also simulate that all workloads roll out at once.")
@@ -123,11 +109,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the random runs that replace a too large search.")] = 1,
     explain: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Say only why this workload ends so, with a trace; [KIND/][NAMESPACE/]NAME. Repeatable.",
-            show_default=False,
-        ),
+        _repeatable("NAME", "Say only why this workload ends so, with a trace; [KIND/][NAMESPACE/]NAME. Repeatable."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show also the rows that are ok in every event.")] = False,
     verbose: Verbose = False,

@@ -47,23 +47,6 @@ def chosen(
     return [], tuple(target for target in targets if not names or target.name in names), ""
 
 
-def one_target(
-    context: Invocation, settings: Settings, paths: Sequence[str], name: str | None
-) -> tuple[Settings, list[str]]:
-    """Return the settings and paths of a command that reads one cluster. Raises like ``chosen``.
-
-    Asks which target is meant, and exits with 2, if there are several or if paths have no cluster.
-    """
-    found, targets, question = chosen(context, settings, paths, [name] if name else ())
-    if question:
-        context.fail(
-            f"{_counted(settings)}, and PATH has no cluster: name a target with --target, or give a --cluster."
-        )
-    if len(targets) > 1:
-        context.fail(f"{_counted(settings)}: name one with --target.")
-    return (settings_of(settings, targets[0]), list(targets[0].paths)) if targets else (settings, found)
-
-
 class Aim(Struct, frozen=True):
     """What a command judges at a time: paths with their settings, of a target if ``name`` is not empty."""
 
@@ -72,11 +55,16 @@ class Aim(Struct, frozen=True):
     paths: Sequence[str]
 
 
-def aims(context: Invocation, settings: Settings, paths: Sequence[str], name: str | None) -> list[Aim]:
+def aims(
+    context: Invocation, settings: Settings, paths: Sequence[str], name: str | None, *, needs_paths: bool = True
+) -> list[Aim]:
     """Return the targets that a command judges, each against its cluster; one aim for paths. Raises like ``chosen``.
 
+    A command that does not need paths judges the ``--cluster`` alone if one is given, or if there are no targets.
     Exits with 2 if paths have no cluster, because only the targets have some.
     """
+    if not (needs_paths or paths or name) and (settings.values["cluster"].is_flag or not settings.config.targets):
+        return [Aim("", settings, ())]
     found, targets, question = chosen(context, settings, paths, [name] if name else ())
     if question:
         context.fail(
@@ -88,13 +76,20 @@ def aims(context: Invocation, settings: Settings, paths: Sequence[str], name: st
     return [Aim(t.name if several else "", settings_of(settings, t), list(t.paths)) for t in targets]
 
 
+def one_aim(
+    context: Invocation, settings: Settings, paths: Sequence[str], name: str | None, *, needs_paths: bool = True
+) -> Aim:
+    """Return what a command judges that reads one cluster. Raises like ``aims``; exits with 2 if there are several."""
+    found = aims(context, settings, paths, name, needs_paths=needs_paths)
+    if len(found) > 1:
+        context.fail(f"{_counted(settings)}: name one with --target.")
+    return found[0]
+
+
 def clusters(context: Invocation, settings: Settings, name: str | None) -> list[Aim]:
     """Return an aim for each cluster of the targets, named by those that it serves; ``--cluster`` is the only one."""
-    is_given = settings.values["cluster"].origin.startswith("-")
-    if (is_given or not settings.config.targets) and not name:
-        return [Aim("", settings, ())]
     found: dict[object, list[Aim]] = {}
-    for aim in aims(context, settings, (), name):
+    for aim in aims(context, settings, (), name, needs_paths=False):
         key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)
         found.setdefault(key, []).append(aim)
     return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for same in found.values()]
@@ -102,7 +97,7 @@ def clusters(context: Invocation, settings: Settings, name: str | None) -> list[
 
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:
     """Return whether only these targets use the baseline: it is named for this run, or these are all targets."""
-    return settings.values["baseline"].origin.startswith("-") or len(targets) in (0, len(settings.config.targets))
+    return settings.values["baseline"].is_flag or len(targets) in (0, len(settings.config.targets))
 
 
 def _are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
@@ -128,8 +123,7 @@ def _counted(settings: Settings) -> str:
 def settings_of(settings: Settings, target: Target) -> Settings:
     """Return the settings of a target: a flag overrides them, and they override the rest of the configuration."""
     values = {
-        name: given if given.origin.startswith("-") else target.values.get(name, given)
-        for name, given in settings.values.items()
+        name: given if given.is_flag else target.values.get(name, given) for name, given in settings.values.items()
     }
     config = replace(settings.config, values={**settings.config.values, **target.values}, targets=())
     return replace(settings, values=values, config=config, together=target.paths)

@@ -13,7 +13,7 @@ from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import Aim, aims
+from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.why.ask import Answer, Question, answers
@@ -26,6 +26,7 @@ from kubesched_lint.work import OutOfWorkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kubesched_lint.cli.targets import Aim
     from kubesched_lint.findings import InputError
     from kubesched_lint.linter.reading import ManifestSet
     from kubesched_lint.model.inventory import Inventory
@@ -82,13 +83,10 @@ def why(
     """
     settings = settle(context, paths or ())
     question = Question(name, replica, keep_running, alone, seed=seed, environments=tuple(env or ()))
-    given: Sequence[Aim] = [Aim("", settings, paths or ())]
-    if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
-        given = aims(context, settings, paths or (), target)
     found: list[Answer] = []
     errors: list[InputError] = []
     missed: list[str] = []
-    for aim in given:
+    for aim in aims(context, settings, paths or (), target, needs_paths=False):
         tell_configuration(aim.settings)
         try:
             manifests, answered = _answered(context, aim, question)

@@ -7,10 +7,11 @@ a time judge each of them, and ``--env`` chooses some.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.linter.alternatives import Alternatives
@@ -21,7 +22,9 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import did_you_mean, first_few, many
 
-T = TypeVar("T", bound=Hashable)
+T = TypeVar("T")
+Named = TypeVar("Named", bound=Struct)
+"""A struct with a field ``environments``."""
 
 
 class Environment(Struct, frozen=True):
@@ -107,12 +110,24 @@ def unless_all(where: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     return () if len(where) == len(names) else tuple(where)
 
 
-def once_each(told: Iterable[tuple[Sequence[str], T]], names: Sequence[str]) -> Iterator[tuple[T, tuple[str, ...]]]:
-    """Yield equal things of several environments once, with the environments to name. ``names`` are all of them."""
-    found: dict[T, list[str]] = {}
+def once_each(
+    told: Iterable[tuple[Sequence[str], T]], names: Sequence[str], by: Callable[[T], Hashable] | None = None
+) -> Iterator[tuple[T, tuple[str, ...]]]:
+    """Yield equal things of several environments once, with the environments to name. ``names`` are all of them.
+
+    ``by`` returns what two things have to share to be equal; by default the things themselves are compared.
+    """
+    found: dict[object, tuple[T, list[str]]] = {}
     for where, thing in told:
-        found.setdefault(thing, []).extend(where)
-    yield from ((thing, unless_all(where, names)) for thing, where in found.items())
+        found.setdefault(thing if by is None else by(thing), (thing, []))[1].extend(where)
+    yield from ((thing, unless_all(where, names)) for thing, where in found.values())
+
+
+def named_once(
+    told: Iterable[tuple[Sequence[str], Named]], names: Sequence[str], by: Callable[[Named], Hashable] | None = None
+) -> tuple[Named, ...]:
+    """Return equal things once, as ``once_each`` does, each with its ``environments``."""
+    return tuple(replace(thing, environments=where) for thing, where in once_each(told, names, by))
 
 
 def said_once(told: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:

@@ -121,6 +121,10 @@ class Given(Struct, frozen=True):
     value: object
     origin: str
 
+    @property
+    def is_flag(self) -> bool:
+        return self.origin.startswith("-")
+
 
 class Target(Struct, frozen=True):
     """Paths that one run of ``lint`` without paths checks; ``values`` override those of the configuration."""

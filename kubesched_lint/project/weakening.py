@@ -62,7 +62,7 @@ def _settings(
     """Yield (key, value, names of the targets that set it, as text)."""
 
     def is_overridden(name: str) -> bool:
-        return values[name].origin.startswith("-") and name != OWN_RULES
+        return values[name].is_flag and name != OWN_RULES
 
     for name, given in config.values.items():
         if not is_overridden(name) and not (targets and all(name in target.values for target in targets)):

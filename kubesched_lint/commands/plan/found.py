@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
+from kubesched_lint.linter.environments import named_once
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
 
@@ -65,6 +66,15 @@ class WorkloadPlan(Struct, frozen=True):
         """Return WORSE if a cell is, else BETTER if a cell is, else empty."""
         found = {cell.direction for cell in self.cells}
         return WORSE if WORSE in found else BETTER if BETTER in found else ""
+
+
+def workloads_once(
+    told: Iterable[tuple[Sequence[str], WorkloadPlan]], names: Sequence[str]
+) -> tuple[WorkloadPlan, ...]:
+    """Return what a reader sees of each workload once; all of one workload stands together."""
+    found = named_once(told, names, lambda one: one.seen)
+    order = {ref: place for place, ref in enumerate(dict.fromkeys(one.object for one in found))}
+    return tuple(sorted(found, key=lambda one: order[one.object]))
 
 
 class BudgetChange(Struct, frozen=True):

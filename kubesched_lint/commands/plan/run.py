@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,9 +20,9 @@ from kubesched_lint.commands.plan.comparing import (
     stuck_rollouts,
     unknown_in,
 )
-from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan
+from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
-from kubesched_lint.commands.plan.room import Eviction, added_changes, idle_changes, room_changes
+from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
@@ -30,11 +30,9 @@ from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.linter.environments import once_each, said_once, unless_all
+from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
-
-T = TypeVar("T", bound=Hashable)
 
 
 class _Judged(Struct, frozen=True):
@@ -44,17 +42,16 @@ class _Judged(Struct, frozen=True):
     rows: Rows
     ends: Ends | None
     running: bool
+    cells: Mapping[ObjectRef, tuple[CellChange, ...]]
+    """The changed cells of each workload that has some."""
 
     @property
     def name(self) -> str:
         return self.scene.name
 
-    def cells(self) -> dict[ObjectRef, tuple[CellChange, ...]]:
-        return dict(cell_changes(*self.rows))
-
     def plans(self) -> Iterator[WorkloadPlan]:
         """Yield what changes for each workload."""
-        changes, cells = self.scene.changes, self.cells()
+        changes, cells = self.scene.changes, self.cells
         unknown = unknown_in(self.rows[1])
         old, new = self.scene.workloads
         for ref in {**old, **new}:
@@ -63,7 +60,7 @@ class _Judged(Struct, frozen=True):
 
     def open(self) -> frozenset[ObjectRef]:
         """The workloads that may be affected: cells are established on neither side."""
-        return established_never(*self.rows) - self.scene.changes.keys() - self.cells().keys()
+        return established_never(*self.rows) - self.scene.changes.keys() - self.cells.keys()
 
     def notes(self) -> Iterator[str]:
         if self.rows[1] is not None:
@@ -96,7 +93,10 @@ def plan(
         rows = simulated(scenes, events)
         lint = linted(before, after, scenes, cluster, rulebook, running=running)
         ends, why_no_ends = placed(scenes)
-    parts = [_Judged(*each, running) for each in zip(scenes, rows, ends, strict=True)]
+    parts = [
+        _Judged(scene, both, placements, running, dict(cell_changes(*both)))
+        for scene, both, placements in zip(scenes, rows, ends, strict=True)
+    ]
     names = tuple(filter(None, (scene.name for scene in scenes)))
     told = [f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods]
     named = set(after.manifests.without_pods)
@@ -125,9 +125,9 @@ def _changes(parts: Sequence[_Judged]) -> list[ObjectChange]:
     return [change for part in parts for change in part.scene.changes.values()]
 
 
-def _once(parts: Sequence[_Judged], each: Iterable[tuple[str, Iterable[T]]]) -> Iterator[tuple[T, tuple[str, ...]]]:
-    names = [part.name for part in parts]
-    return once_each((((name,), thing) for name, things in each for thing in things), names)
+def _once(parts: Sequence[_Judged], things: Callable[[_Judged], Iterable[Any]]) -> tuple[Any, ...]:
+    told = (((part.name,), thing) for part in parts for thing in things(part))
+    return named_once(told, [part.name for part in parts])
 
 
 def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
@@ -135,27 +135,21 @@ def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
     everybody = {ref for part in parts for ref in part.scene.subjects}
     left_out = {ref for part in parts for ref in part.scene.touched - part.scene.shown}
     open_ = {ref for part in parts for ref in part.open()}
-    plans: dict[Hashable, tuple[WorkloadPlan, list[str]]] = {}
     names = [part.name for part in parts]
-    for part in parts:
-        for one in part.plans():
-            plans.setdefault(one.seen, (one, []))[1].append(part.name)
-    workloads = [replace(one, environments=unless_all(where, names)) for one, where in plans.values()]
-    order = {ref: place for place, ref in enumerate(dict.fromkeys(one.object for one in workloads))}
+    workloads = workloads_once((((part.name,), one) for part in parts for one in part.plans()), names)
+    changed = {one.object for one in workloads}
     explain = [
         (part.name, each)
         for part in parts
-        if (each := explained(part.rows[1], part.cells(), part.scene.changes)) is not None
+        if (each := explained(part.rows[1], part.cells, part.scene.changes)) is not None
     ]
-    budgets = _once(parts, [(part.name, budget_changes(part.cells())) for part in parts])
-    stuck = _once(parts, [(part.name, _stuck(part)) for part in parts])
     return replace(
         found,
-        workloads=tuple(sorted(workloads, key=lambda one: order[one.object])),
-        budgets=tuple(replace(one, environments=where) for one, where in budgets),
-        stuck=tuple(replace(one, environments=where) for one, where in stuck),
-        untouched=frozenset(everybody - order.keys() - open_ - left_out),
-        open=frozenset(open_ - order.keys()),
+        workloads=workloads,
+        budgets=_once(parts, lambda part: budget_changes(part.cells)),
+        stuck=_once(parts, _stuck),
+        untouched=frozenset(everybody - changed - open_ - left_out),
+        open=frozenset(open_ - changed),
         simulation=merged(explain, (), names) if explain else None,
     )
 
@@ -167,19 +161,17 @@ def _stuck(part: _Judged) -> Iterator[StuckRollout]:
 
 def _with_ends(found: Plan, parts: Sequence[_Judged]) -> Plan:
     """Return the plan with what the placements of both sides differ in."""
-    known = [(part.name, part.ends) for part in parts if part.ends is not None]
-    nodes = _once(parts, [(name, added_changes(*ends)) for name, ends in known])
-    idle = _once(parts, [(name, idle_changes(*ends)) for name, ends in known])
-    new = _once(parts, [(name, _only_first(ends[1].evictions, ends[0].evictions)) for name, ends in known])
-    gone = _once(parts, [(name, _only_first(ends[0].evictions, ends[1].evictions)) for name, ends in known])
-    room = _once(parts, [(name, room_changes(ends[0].room, ends[1].room)) for name, ends in known])
+
+    def once(things: Callable[[Placement, Placement], Iterable[Any]]) -> tuple[Any, ...]:
+        return _once(parts, lambda part: () if part.ends is None else things(*part.ends))
+
     return replace(
         found,
-        nodes=tuple(replace(one, environments=where) for one, where in nodes),
-        idle=tuple(replace(one, environments=where) for one, where in idle),
-        evictions=tuple(replace(one, environments=where) for one, where in new),
-        spared=tuple(replace(one, environments=where) for one, where in gone),
-        room=tuple(replace(one, environments=where) for one, where in room),
+        nodes=once(added_changes),
+        idle=once(idle_changes),
+        evictions=once(lambda old, new: _only_first(new.evictions, old.evictions)),
+        spared=once(lambda old, new: _only_first(old.evictions, new.evictions)),
+        room=once(lambda old, new: room_changes(old.room, new.room)),
     )
 
 

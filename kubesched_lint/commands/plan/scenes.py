@@ -90,14 +90,11 @@ def _pairs(
 ) -> tuple[Sequence[_Pair], tuple[str, ...]]:
     if running:
         ours = _environments(after, ())
-        there = (Environment(one.name, one.manifests, one.whole, one.subjects) for one in ours.each)
-        pairs = [_against_running(one, before, after, cluster, len(ours.each) > 1) for one in there]
+        several = len(ours.each) > 1
+        pairs = [_against_running(each, before, after, cluster, several=several) for each in ours.each]
         return pairs, ours.notes
     theirs = _moved(_groups(after), after.root, before.root)
-    try:
-        old = _environments(before, theirs)
-    except ValueError:
-        old = Environments(())
+    old = _environments(before, theirs, is_required=False)
     new = _environments(after, _moved(_groups(before), before.root, after.root), is_required=not old.each)
     names = list(dict.fromkeys((*new.names, *old.names)))
     pairs = [_pair(name, old, new, before, after) for name in names or [""]]
@@ -150,9 +147,9 @@ def _with_workloads(inventory: Inventory, workloads: tuple[Workload, ...]) -> In
     return Inventory(**{**dict(inventory.lists()), "workloads": workloads})
 
 
-def _against_running(one: Environment, before: Version, after: Version, cluster: Cluster, several: bool) -> _Pair:
-    its = replace(after, manifests=replace(after.manifests, inventory=one.manifests))
-    return _Pair(one.name, as_it_runs(its, cluster) if several else before, its, one.subjects)
+def _against_running(mine: Environment, before: Version, after: Version, cluster: Cluster, *, several: bool) -> _Pair:
+    its = replace(after, manifests=replace(after.manifests, inventory=mine.manifests))
+    return _Pair(mine.name, as_it_runs(its, cluster) if several else before, its, mine.subjects)
 
 
 # --- what is touched there --------------------------------------------------------------------------------------------

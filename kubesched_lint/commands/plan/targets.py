@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.plan.found import Plan, WorkloadPlan
+from kubesched_lint.commands.plan.found import Plan, workloads_once
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import once_each, said_once, unless_all
+from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.project.finding_changes import FindingChanges, each_once
 
 Part = tuple[str, Plan]
@@ -24,18 +24,13 @@ def together(parts: Sequence[Part]) -> Plan:
         return parts[0][1]
     first = parts[0][1]
     names = tuple(name for part in parts for name in _names(part, ()))
-    workloads = tuple(_workloads(parts, names))
+    workloads = workloads_once(_told(parts, lambda plan: plan.workloads), names)
     changed = {one.object for one in workloads}
     open_ = frozenset(ref for _, plan in parts for ref in plan.open) - changed
     explained = [(name, plan.simulation) for name, plan in parts if plan.simulation is not None]
 
     def once(things: Callable[[Plan], Sequence[Any]]) -> tuple[Any, ...]:
-        told = (
-            (_names((name, plan), one.environments), replace(one, environments=()))
-            for name, plan in parts
-            for one in things(plan)
-        )
-        return tuple(replace(one, environments=where) for one, where in once_each(told, names))
+        return named_once(_told(parts, things), names, lambda one: replace(one, environments=()))
 
     return Plan(
         first.before,
@@ -67,14 +62,9 @@ def _names(part: Part, where: Sequence[str]) -> Sequence[str]:
     return [os.path.join(name, each) for each in where or plan.environments] or [name]
 
 
-def _workloads(parts: Sequence[Part], names: Sequence[str]) -> Iterator[WorkloadPlan]:
-    found: dict[Any, tuple[WorkloadPlan, list[str]]] = {}
+def _told(parts: Sequence[Part], things: Callable[[Plan], Sequence[Any]]) -> Iterator[tuple[Sequence[str], Any]]:
     for name, plan in parts:
-        for one in plan.workloads:
-            found.setdefault(one.seen, (one, []))[1].extend(_names((name, plan), one.environments))
-    order = {ref: place for place, ref in enumerate(dict.fromkeys(one.object for one, _ in found.values()))}
-    named = (replace(one, environments=unless_all(where, names)) for one, where in found.values())
-    yield from sorted(named, key=lambda one: order[one.object])
+        yield from ((_names((name, plan), one.environments), one) for one in things(plan))
 
 
 def _findings(parts: Sequence[Part]) -> FindingChanges:

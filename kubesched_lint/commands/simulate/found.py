@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.picture import Picture
 from kubesched_lint.lifecycle.skew import Skew
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
-from kubesched_lint.linter.environments import said_once, unless_all, with_environments
+from kubesched_lint.linter.environments import named_once, once_each, said_once, with_environments
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
 
@@ -27,6 +28,9 @@ class WorkloadSkew(Struct, frozen=True):
     skew: Skew
     environments: tuple[str, ...] = ()
     """Where it holds; none if in all."""
+
+
+T = TypeVar("T", Shortage, WorkloadSkew)
 
 
 class SimulationReport(Struct, frozen=True):
@@ -84,7 +88,7 @@ def merged(parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = (
         # One environment of several was asked for, or one is all that there is.
         return replace(first, notes=(*first.notes, *notes), environments=tuple(filter(None, names)))
     workloads = tuple(workload for _, part in parts for workload in part.workloads)
-    rows = [*_rows(parts)]
+    rows = [*once_each(_rows(parts), names, lambda row: (workloads[row.number].ref, *map(seen, row.cells)))]
     order = {ref: place for place, ref in enumerate(dict.fromkeys(workloads[row.number].ref for row, _ in rows))}
     rows.sort(key=lambda each: order[workloads[each[0].number].ref])
     refused = said_once([(name, part.refused) for name, part in parts])
@@ -92,14 +96,14 @@ def merged(parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = (
         workloads,
         tuple(dict.fromkeys(event for _, part in parts for event in part.events)),
         tuple(row for row, _ in rows),
-        tuple(_shortages(parts, names)),
-        tuple(_skews(parts, names)),
+        named_once(_told(parts, lambda part: part.shortages), names, lambda one: (one.message, one.workloads)),
+        named_once(_told(parts, lambda part: part.skews), names, _seen_of_skew),
         errors=tuple(dict.fromkeys(error for _, part in parts for error in part.errors)),
         notes=(*said_once([(name, part.notes) for name, part in parts]), *notes),
         background=said_once([(name, part.background) for name, part in parts]),
         refused=refused,
         environments=names,
-        holds_in={row.number: unless_all(where, names) for row, where in rows},
+        holds_in={row.number: where for row, where in rows},
     )
 
 
@@ -109,17 +113,21 @@ def _names(part: Part, where: Sequence[str] = ()) -> Sequence[str]:
     return [os.path.join(name, each) for each in where or found.environments] or [name]
 
 
-def _rows(parts: Sequence[Part]) -> Iterator[tuple[Row, list[str]]]:
-    """Yield each row with the environments in which it is the same; numbers count the workloads of all parts."""
-    found: dict[Hashable, tuple[Row, list[str]]] = {}
+def _rows(parts: Sequence[Part]) -> Iterator[tuple[Sequence[str], Row]]:
+    """Yield each row with the environments in which it holds; numbers count the workloads of all parts."""
     before = 0
     for name, part in parts:
         for row in part.rows:
-            key = (part.workloads[row.number].ref, *map(seen, row.cells))
             where = _names((name, part), part.holds_in.get(row.number, ()))
-            found.setdefault(key, (replace(row, number=before + row.number), []))[1].extend(where)
+            yield where, replace(row, number=before + row.number)
         before += len(part.workloads)
-    yield from found.values()
+
+
+def _told(
+    parts: Sequence[Part], things: Callable[[SimulationReport], Sequence[T]]
+) -> Iterator[tuple[Sequence[str], T]]:
+    for name, part in parts:
+        yield from ((_names((name, part), one.environments), one) for one in things(part))
 
 
 def seen(cell: Cell) -> Hashable:
@@ -128,21 +136,7 @@ def seen(cell: Cell) -> Hashable:
     return cell.event, cell.verdict, cell.proven, cell.text, bound, cell.why, cell.missing, cell.message
 
 
-def _shortages(parts: Sequence[Part], names: Sequence[str]) -> Iterator[Shortage]:
-    found: dict[Hashable, tuple[Shortage, list[str]]] = {}
-    for name, part in parts:
-        for one in part.shortages:
-            where = _names((name, part), one.environments)
-            found.setdefault((one.message, one.workloads), (one, []))[1].extend(where)
-    yield from (replace(one, environments=unless_all(where, names)) for one, where in found.values())
-
-
-def _skews(parts: Sequence[Part], names: Sequence[str]) -> Iterator[WorkloadSkew]:
-    found: dict[Hashable, tuple[WorkloadSkew, list[str]]] = {}
-    for name, part in parts:
-        for one in part.skews:
-            skew = one.skew
-            ends = tuple((tuple(counts), times) for counts, times in skew.ends)
-            key = (one.workload.ref, skew.topology_key, skew.event, tuple(skew.domains), skew.runs, ends)
-            found.setdefault(key, (one, []))[1].extend(_names((name, part), one.environments))
-    yield from (replace(one, environments=unless_all(where, names)) for one, where in found.values())
+def _seen_of_skew(one: WorkloadSkew) -> Hashable:
+    skew = one.skew
+    ends = tuple((tuple(counts), times) for counts, times in skew.ends)
+    return one.workload.ref, skew.topology_key, skew.event, tuple(skew.domains), skew.runs, ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
@@ -62,6 +63,21 @@ _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
+class _Asked(Struct, frozen=True):
+    """What is asked about one set that defines each object once."""
+
+    manifests: ManifestSet
+    cluster: Cluster
+    options: Options
+    events: Sequence[str]
+    effort: Effort
+    pictured: str
+    only: Collection[ObjectRef] | None
+    wishes: Wishes
+    chosen: Sequence[str] = ()
+    """Notes about the definitions that were chosen."""
+
+
 def simulate(
     manifests: ManifestSet,
     cluster: Cluster,
@@ -79,9 +95,9 @@ def simulate(
     Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
     for an unknown event, workload, node or label.
     """
-    effort, wishes = effort or Effort(), wishes or Wishes()
+    asked = _Asked(manifests, cluster, options, events, effort or Effort(), pictured, only, wishes or Wishes())
     if written is not None:
-        return _in_world(manifests, cluster, written, options, (), events, effort, pictured, only, wishes)
+        return _in_world(asked, written)
     found = environments_of(manifests.inventory, options.together, options.environments)
     if pictured and len(found.each) > 1:
         raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(found.names)})")
@@ -91,36 +107,24 @@ def simulate(
         world = World(one.manifests, without_transient(cluster), manifests.premises(options))
         with work.within(work.share(0, len(found.each) - turn)):
             try:
-                part = _in_world(manifests, cluster, world, options, one.notes, events, effort, pictured, rows, wishes)
+                part = _in_world(replace(asked, only=rows, chosen=one.notes), world)
             except ValueError as error:
                 raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
         parts.append((one.name, part))
     return merged(parts, found.notes)
 
 
-def _in_world(
-    manifests: ManifestSet,
-    cluster: Cluster,
-    written: World,
-    options: Options,
-    chosen: Sequence[str],
-    events: Sequence[str],
-    effort: Effort,
-    pictured: str,
-    only: Collection[ObjectRef] | None,
-    wishes: Wishes,
-) -> SimulationReport:
-    """Return the report on one set that defines each object once; ``chosen`` are notes about that."""
-    world, nodes = accepted(written), len(cluster.inventory.nodes)
-    limit = _steps(effort, written.manifests, nodes, len(world.pools)) * WHOLE * (1 + len(wishes.suppose))
+def _in_world(asked: _Asked, written: World) -> SimulationReport:
+    world, nodes = accepted(written), len(asked.cluster.inventory.nodes)
+    limit = _steps(asked.effort, written.manifests, nodes, len(world.pools)) * WHOLE * (1 + len(asked.wishes.suppose))
     try:
         with work.within(limit):
-            found = _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
+            found = _simulated(asked, world)
     except work.OutOfWorkError as reason:
-        found = _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
+        found = _cut_short(asked, world, f"{reason}: nothing was simulated")
     except ValueError as error:  # such as for the name of a workload that is not there, because it is refused
         raise ValueError("; ".join((str(error), *what_is_refused(written)))) from None
-    return with_refused(found, written, only) if world is not written else found
+    return with_refused(found, written, asked.only) if world is not written else found
 
 
 def with_refused(found: SimulationReport, written: World, only: Collection[ObjectRef] | None) -> SimulationReport:
@@ -182,48 +186,33 @@ def _parts(pod: Pod) -> int:
     return sum(map(len, (*terms, *node_terms, *own)))
 
 
-def _cut_short(
-    manifests: ManifestSet,
-    world: World,
-    events: Sequence[str],
-    only: Collection[ObjectRef] | None,
-    pictured: str,
-    reason: str,
-) -> SimulationReport:
+def _cut_short(asked: _Asked, world: World, reason: str) -> SimulationReport:
     """Return a report in which every event is unknown."""
     workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
     rows = [
-        Row(i, tuple(cut_short(event, w.replicas, reason) for event in events))
+        Row(i, tuple(cut_short(event, w.replicas, reason) for event in asked.events))
         for i, w in enumerate(workloads)
-        if only is None or w.ref in only
+        if asked.only is None or w.ref in asked.only
     ]
+    errors = asked.manifests.errors
     return SimulationReport(
-        workloads, tuple(events), tuple(rows), pictured=pictured, errors=manifests.errors, notes=(reason,)
+        workloads, tuple(asked.events), tuple(rows), pictured=asked.pictured, errors=errors, notes=(reason,)
     )
 
 
-def _simulated(
-    manifests: ManifestSet,
-    cluster: Cluster,
-    world: World,
-    options: Options,
-    chosen: Sequence[str],
-    events: Sequence[str],
-    effort: Effort,
-    pictured: str,
-    only: Collection[ObjectRef] | None,
-    wishes: Wishes,
-) -> SimulationReport:
+def _simulated(asked: _Asked, world: World) -> SimulationReport:
+    manifests, cluster, effort, wishes = asked.manifests, asked.cluster, asked.effort, asked.wishes
+    pictured, only = asked.pictured, asked.only
     base = Table(world, cluster, effort, wishes.applied, only)
     setting = base.setting
     supposed = tuple(one.event for one in hypotheses(wishes.suppose, setting))
     own = (*scale_events(setting.scaled), *supposed)
-    check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *own))
-    events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
+    check_events((*asked.events, *([pictured] if pictured else [])), (*EVENTS, *own))
+    events = tuple(event for event in dict.fromkeys((*asked.events, *own)) if event not in supposed)
     wishes.check(setting)
     rows = base.weighed(events)
     none: Sequence[Judged] = ()
-    errors = work.tried(lambda: _errors(manifests, world, options, events), none)
+    errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
     rows = tuple(with_proofs(rows, setting.workloads, errors))
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
@@ -246,7 +235,7 @@ def _simulated(
         pictured,
         manifests.errors,
         (
-            *chosen,
+            *asked.chosen,
             *manifests.without_pods,
             *_notes(setting, cluster, world),
             *remarks(wishes.suppose, setting),

@@ -116,7 +116,7 @@ class _Watching:
             found = matrix(self._sessions.each[name], edited[:MOST_LINES])
             if found is not None:
                 rows = replace(found, skews=(), notes=(), errors=())
-                text = as_text(rows, color=self._context.color, details=False, room=self._context.width)
+                text = as_text(rows, color=self._context.color, matrix_only=True, room=self._context.width)
                 more = f"{len(edited):,} workloads were edited; these are {MOST_LINES}" if edited[MOST_LINES:] else ""
                 yield "\n".join(filter(None, (f"{visible(name)}:" if name else "", more, text)))
 

@@ -12,6 +12,7 @@ from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Se
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
+from kubesched_lint.report.words import environment_keys
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""
@@ -27,7 +28,9 @@ def as_json(plan: Plan) -> str:
         "isEmpty": plan.is_empty,
         "isWorse": plan.is_worse,
         "environments": list(plan.environments),
-        "workloads": [{**_workload(one), **each} for one in plan.workloads for each in _each(one.environments)],
+        "workloads": [
+            {**_workload(one), **each} for one in plan.workloads for each in environment_keys(one.environments)
+        ],
         "unaffected": plan.same,
         "notEstablished": plan.unknown,
         "objects": [_object_change(one) for one in plan.objects],
@@ -40,12 +43,12 @@ def as_json(plan: Plan) -> str:
         "nodes": [
             {"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count, **each}
             for n in plan.nodes
-            for each in _each(n.environments)
+            for each in environment_keys(n.environments)
         ],
         "idleNodes": [
             {"pool": n.pool, "zone": n.zone, "count": n.count, **each}
             for n in plan.idle
-            for each in _each(n.environments)
+            for each in environment_keys(n.environments)
         ],
         "evictions": {"new": _evictions(plan.evictions), "gone": _evictions(plan.spared)},
         "budgets": [
@@ -57,17 +60,17 @@ def as_json(plan: Plan) -> str:
                 **each,
             }
             for one in plan.budgets
-            for each in _each(one.environments)
+            for each in environment_keys(one.environments)
         ],
         "stuckRollouts": [
             {"object": str(one.object), "why": one.why, "location": _place(one.location), **each}
             for one in plan.stuck
-            for each in _each(one.environments)
+            for each in environment_keys(one.environments)
         ],
         "room": [
             {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after, **each}
             for one in plan.room
-            for each in _each(one.environments)
+            for each in environment_keys(one.environments)
         ],
         "cluster": plan.cluster,
         "notes": list(plan.notes),
@@ -75,11 +78,6 @@ def as_json(plan: Plan) -> str:
         "errorsBefore": [_error(one) for one in plan.errors_before],
     }
     return json_text(value, 2)
-
-
-def _each(environments: Sequence[str]) -> Sequence[Mapping[str, str]]:
-    """Return a key for each environment that something holds in; what holds in all of them stands once, without."""
-    return [{"environment": name} for name in environments] or [{}]
 
 
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
@@ -157,7 +155,11 @@ def _severity(finding: Finding | None) -> str | None:
 
 
 def _evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
-    return [{"by": str(one.by), "pods": list(one.pods), **each} for one in found for each in _each(one.environments)]
+    return [
+        {"by": str(one.by), "pods": list(one.pods), **each}
+        for one in found
+        for each in environment_keys(one.environments)
+    ]
 
 
 def _error(error: InputError) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cell_details import details as behind
+from kubesched_lint.report.cell_details import details
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.matrix_text import matrix
@@ -27,7 +27,7 @@ from kubesched_lint.report.verdict_words import (
     needs_a_word,
     word,
 )
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.words import environment_keys, esc
 from kubesched_lint.text import many
 
 
@@ -35,25 +35,26 @@ def as_text(
     simulation: SimulationReport,
     *,
     color: bool = False,
-    details: bool = True,
+    matrix_only: bool = False,
     verbose: bool = False,
     every_row: bool = False,
     room: int = 0,
 ) -> str:
     """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end.
 
-    Without ``details`` the matrix alone; ``verbose`` adds to each reason its traces, and lists all that is assumed.
+    ``matrix_only`` leaves out reasons, counts and premises; ``verbose`` adds to each reason its traces, and lists all
+    that is assumed.
     """
     palette, every_row = Palette(color), every_row or verbose
     show = _verbose if verbose else summary
-    lines = show(simulation, palette, room) if details else iter(())
+    lines = iter(()) if matrix_only else show(simulation, palette, room)
     return "\n".join((*_head(simulation, palette, room, every_row), *lines, *_end(simulation, palette, room, verbose)))
 
 
 def explained(simulation: SimulationReport, *, color: bool = False, room: int = 0) -> str:
     """Return the reasons, messages and traces of the rows, without the matrix."""
     palette = Palette(color)
-    found = list(behind(simulation, palette, room, every_row=True))[1:]  # begins with an empty line
+    found = list(details(simulation, palette, room, every_row=True))[1:]  # begins with an empty line
     return "\n".join((*found, *_premises(simulation, room)))
 
 
@@ -66,7 +67,7 @@ def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: 
 
 def _verbose(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     yield from _how_to_read(simulation, palette, room)
-    yield from behind(simulation, palette, room)
+    yield from details(simulation, palette, room)
     for entry in simulation.skews:
         yield ""
         yield from _skew(with_environments(str(entry.workload), entry.environments), entry.skew)
@@ -221,7 +222,7 @@ def as_json(simulation: SimulationReport) -> str:
                 "cells": [_cell(simulation, c) for c in r.cells],
             }
             for r in simulation.rows
-            for environment in _each_of(simulation.where(r))
+            for environment in environment_keys(simulation.where(r))
         ],
         "skews": [
             {
@@ -234,7 +235,7 @@ def as_json(simulation: SimulationReport) -> str:
                 **environment,
             }
             for t in simulation.skews
-            for environment in _each_of(t.environments)
+            for environment in environment_keys(t.environments)
         ],
         "shortages": [
             {
@@ -246,19 +247,13 @@ def as_json(simulation: SimulationReport) -> str:
                 **environment,
             }
             for one in simulation.shortages
-            for environment in _each_of(one.environments)
+            for environment in environment_keys(one.environments)
         ],
         "refused": simulation.refused,
         "notes": simulation.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }
     return json_text(value, 2)
-
-
-def _each_of(environments: Sequence[str]) -> Iterator[dict[str, str]]:
-    yield from ({"environment": name} for name in environments)
-    if not environments:
-        yield {}
 
 
 def _place(place: Location) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, Location, Span
 from kubesched_lint.manifests.document import RENDERED
@@ -39,6 +39,11 @@ def explanation(finding: Finding) -> Iterator[str]:
         yield f"help: {finding.help}"
     if finding.preview:
         yield f"preview: {PREVIEW}"
+
+
+def environment_keys(environments: Sequence[str]) -> Sequence[Mapping[str, str]]:
+    """Return a JSON key for each environment that something holds in; what holds in all stands once, without one."""
+    return [{"environment": name} for name in environments] or [{}]
 
 
 def relative(path: str, root: str) -> str:

@@ -50,7 +50,7 @@ def racks() -> Cluster:
 
 def drawn(**more: str) -> str:
     web = workload("Deployment", "web", 2, apart("web", "rack"))
-    return as_text(report_of(racks(), web, events=(), pictured="deploy", **more), details=False)
+    return as_text(report_of(racks(), web, events=(), pictured="deploy", **more), matrix_only=True)
 
 
 def test_the_picture_has_a_column_per_domain_of_the_key() -> None:

@@ -134,6 +134,24 @@ def test_what_only_one_workload_asks_is_not_remembered() -> None:
     assert len(parts._known_pressed(setting)) == 0
 
 
-def _sized(name: str, replicas: int, priority: int = 0) -> Workload:
-    pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority)
+def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:
+    """The strongest shares no node with ``web``, but the pod that it preempts does, and outranks ``web``."""
+    size = {"cpu": 100, "pods": 110}
+    cluster = tuple(Node(name, {"pool": name}, allocatable=size) for name in ("n0", "n1"))
+    strong, web = _sized("strong", 1, priority=9, pool="n0"), _sized("web", 1, pool="n1")
+    between = BoundPod("other-0", "n0", _sized("other", 1, priority=5).pod, REPLICA_SET)
+    running = {1: (BoundPod("web-0", "n1", web.pod),)}
+
+    def proven(others: tuple[BoundPod, ...]) -> bool:
+        setting = Setting(cluster, Inventory(pods=others), (strong, web), running=running, changes={1: False})
+        return parts.surely_fine(setting, "deploy", 1) is not None
+
+    assert not proven((between,))
+    assert proven((replace(between, owner=None),))
+    assert proven((replace(between, pod=_sized("other", 1).pod),))
+
+
+def _sized(name: str, replicas: int, priority: int = 0, **labels: str) -> Workload:
+    """``labels`` are those of the nodes that it may use."""
+    pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority, node_selector=labels)
     return Workload("Deployment", "default", name, pod, replicas=replicas)

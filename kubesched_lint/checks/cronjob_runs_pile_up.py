@@ -11,13 +11,13 @@ from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
 
-_MINUTES = re.compile(r"\*(?:/(\d+))? \* \* \* \*")
+_MINUTES = re.compile(r"\*(?:/([1-9][0-9]{0,3}))? \* \* \* \*")
 
 
 def check(it: Member, *, runs: int) -> Iterator[Hazard]:
     """Judge schedules of every few minutes, whose runs may overlap, and whose end no deadline sets."""
     spec = written_at(it.workload.source, ("spec",))
-    if not isinstance(spec, dict) or spec.get("concurrencyPolicy", "Allow") != "Allow" or not it.usable:
+    if not isinstance(spec, dict) or (spec.get("concurrencyPolicy") or "Allow") != "Allow" or not it.usable:
         return
     schedule = " ".join(str(spec.get("schedule")).split())
     found = _MINUTES.fullmatch(schedule)

@@ -58,6 +58,8 @@ class _Moves(NamedTuple):
     """What happens to one workload: a rollout, or a change of its size."""
     number: int = -1
     """That workload."""
+    others: frozenset[Pod] = frozenset()
+    """The kinds of pods of others that may be preempted; their owners make them anew."""
 
     def has(self, number: int) -> bool:
         """Whether pods of a workload are made anew."""
@@ -268,7 +270,7 @@ def _known_highest(setting: Setting) -> dict[_Moves, float]:
 
 
 def _pressed(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
-    """Return who moves in the end: also the workloads that movers may have to preempt, and so on.
+    """Return who moves in the end: also the pods that movers may have to preempt, those that these preempt, and so on.
 
     Only pods with priority ``lowest`` or more are asked about: who has no more preempts none of them.
     """
@@ -293,10 +295,11 @@ def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
         if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
             strong = [m for m in strong if not _count(part, start, m).is_fine]
         shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
-        if not shaken:
+        evicted = moves.others.union(k.pod for k in setting.others if any(_may_evict(m, k) for m in strong))
+        if not shaken and evicted == moves.others:
             return _Pressed(moves, tuple(strong))
         some = tuple((i, n) for i, n in moves.some if i not in shaken)
-        moves = moves._replace(whole=moves.whole | shaken, some=some)
+        moves = moves._replace(whole=moves.whole | shaken, some=some, others=evicted)
 
 
 @once_per_setting
@@ -446,15 +449,22 @@ def _put_together(setting: Setting, moves: _Moves, meets: frozenset[int], forced
     index = _index_after(setting, moves)
     lost = frozenset(setting.nodes[p].name for p in positions(moves.lost))
     others = [b for b in setting.objects.pods if b.pod not in forced or _outlasts_preemption(b)]
-    standing = [b for b in others if b.node and (b.node not in lost or (moves.drained and b.outlasts_drains))]
+    anew = dict.fromkeys(
+        b for b in others if not b.node or (b.node in lost and not b.outlasts_drains) or _is_preempted(b, moves)
+    )
+    standing = [b for b in others if b not in anew and (moves.drained or b.node not in lost)]
     made = _Made(setting, moves, index, lost)
     for i in kept:
         standing += made.add(i)
     for i in sorted(meets.difference(kept)):
         own = setting.running.get(i, ())
         standing += (b for b in own if b.node not in lost or (moves.drained and b.outlasts_drains))
-    guests = _owners_of([b for b in others if not b.node or (b.node in lost and not b.outlasts_drains)])
-    return made.part(kept, tuple(standing), guests)
+    return made.part(kept, tuple(standing), _owners_of(anew))
+
+
+def _is_preempted(bound: BoundPod, moves: _Moves) -> bool:
+    """Whether a pod of others may be preempted, and its owner then makes it anew."""
+    return bound.pod in moves.others and bound.owner is not None and not _outlasts_preemption(bound)
 
 
 def _outlasts_preemption(bound: BoundPod) -> bool:

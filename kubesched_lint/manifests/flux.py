@@ -92,8 +92,8 @@ def _kustomization(value: dict[str, Any], root: str) -> Iterator[FluxKustomizati
     path = spec.get("path", "") if isinstance(spec, dict) else None
     if not isinstance(path, str) or not isinstance(spec, dict):
         return
-    folder = os.path.realpath(os.path.join(root, path.lstrip("/")))
-    if is_within(folder, root) and os.path.isdir(folder):
+    folder = _folder(root, path.lstrip("/"), root)
+    if folder:
         components = tuple(_components(spec.get("components"), folder, root))
         yield FluxKustomization(folder, _variables(spec.get("postBuild")), components)
 
@@ -101,9 +101,18 @@ def _kustomization(value: dict[str, Any], root: str) -> Iterator[FluxKustomizati
 def _components(listed: Any, folder: str, root: str) -> Iterator[str]:
     """Yield the folders in the repository that exist."""
     for entry in listed if isinstance(listed, list) else ():
-        real = os.path.realpath(os.path.join(folder, entry)) if isinstance(entry, str) else ""
-        if real and is_within(real, root) and os.path.isdir(real):
+        real = _folder(folder, entry, root) if isinstance(entry, str) else ""
+        if real:
             yield real
+
+
+def _folder(start: str, path: str, root: str) -> str:
+    """Return the real path of a folder in the repository; empty if there is none, as for a name with U+0000."""
+    try:
+        real = os.path.realpath(os.path.join(start, path))
+        return real if is_within(real, root) and os.path.isdir(real) else ""
+    except ValueError:
+        return ""
 
 
 def _variables(post_build: Any) -> Variables | None:

@@ -41,5 +41,7 @@ def deciding(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         for key in DECIDING if isinstance(values, dict) else ():
             found = values.get(key)
             yield from (
-                (key, one) for one in (found if isinstance(found, list) else [found]) if one and isinstance(one, str)
+                (key, one)
+                for one in (found if isinstance(found, list) else [found])
+                if one and isinstance(one, str) and "\0" not in one
             )

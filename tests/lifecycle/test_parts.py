@@ -134,6 +134,41 @@ def test_what_only_one_workload_asks_is_not_remembered() -> None:
     assert len(parts._known_pressed(setting)) == 0
 
 
-def _sized(name: str, replicas: int, priority: int = 0) -> Workload:
-    pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority)
+def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:
+    """The strongest shares no node with ``web``, but the pod that it preempts does, and outranks ``web``."""
+    size = {"cpu": 100, "pods": 110}
+    cluster = tuple(Node(name, {"pool": name}, allocatable=size) for name in ("n0", "n1"))
+    strong, web = _sized("strong", 1, priority=9, pool="n0"), _sized("web", 1, pool="n1")
+    between = BoundPod("other-0", "n0", _sized("other", 1, priority=5).pod, REPLICA_SET)
+    running = {1: (BoundPod("web-0", "n1", web.pod),)}
+
+    def proven(others: tuple[BoundPod, ...]) -> bool:
+        setting = Setting(cluster, Inventory(pods=others), (strong, web), running=running, changes={1: False})
+        return parts.surely_fine(setting, "deploy", 1) is not None
+
+    assert not proven((between,))
+    assert proven((replace(between, owner=None),))
+    assert proven((replace(between, pod=_sized("other", 1).pod),))
+
+
+def test_a_lost_pod_with_an_old_template_may_preempt() -> None:
+    """No node has room for the new pod, so the old one is there when its node is lost, and outranks the DaemonSet."""
+    size = {"cpu": 100, "pods": 110}
+    cluster = tuple(Node(name, {"pool": name}, allocatable=size) for name in ("n0", "n1"))
+    small, daemon = _sized("web", 1), replace(_sized("etc", 1, priority=5, pool="n1"), kind="DaemonSet")
+    large = replace(small, pod=replace(small.pod, requests={"cpu": 200}))
+
+    def proven(old_priority: int) -> bool:
+        old = BoundPod("web-0", "n0", replace(small.pod, priority=old_priority))
+        running = {0: (old,), 1: (BoundPod("etc-0", "n1", daemon.pod),)}
+        setting = Setting(cluster, Inventory(), (large, daemon), running=running, changes={0: True, 1: False})
+        return parts.surely_fine(setting, "node-loss", 1) is not None
+
+    assert proven(5)
+    assert not proven(6)
+
+
+def _sized(name: str, replicas: int, priority: int = 0, **labels: str) -> Workload:
+    """``labels`` are those of the nodes that it may use."""
+    pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority, node_selector=labels)
     return Workload("Deployment", "default", name, pod, replicas=replicas)

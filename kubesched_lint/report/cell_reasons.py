@@ -52,10 +52,10 @@ def reasons(simulation: SimulationReport) -> list[Reason]:
     told: set[tuple[int, str]] = set()
     found: list[Reason] = []
     for sought in MOST_REASONS:
-        here = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
-        new = [one for one in here if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
+        of_word = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
+        new = [one for one in of_word if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
         found += sorted(_by_cause(sought, new), key=lambda one: -one.size)
-        told.update((number, _alike(cause)) for number, _, cause in here)
+        told.update((number, _alike(cause)) for number, _, cause in of_word)
     return found
 
 

@@ -22,6 +22,8 @@ _NUMBER = re.compile(r"\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
 """A word with a digit: reasons that differ in such words only are one."""
 _BEYOND = "to follow it takes more steps than the limit, which --states raises"
+_A_PROOF = re.compile(r"^a proof[:;] ")
+"""What every such cell lacks; what follows says why."""
 _SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
@@ -50,10 +52,10 @@ def reasons(simulation: SimulationReport) -> list[Reason]:
     told: set[tuple[int, str]] = set()
     found: list[Reason] = []
     for sought in MOST_REASONS:
-        here = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
-        new = [one for one in here if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
+        of_word = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
+        new = [one for one in of_word if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
         found += sorted(_by_cause(sought, new), key=lambda one: -one.size)
-        told.update((number, _alike(cause)) for number, _, cause in here)
+        told.update((number, _alike(cause)) for number, _, cause in of_word)
     return found
 
 
@@ -86,7 +88,7 @@ def cause_of(cell: Cell) -> str:
 
 
 def _lacking(missing: str) -> str:
-    return _BEYOND if missing.endswith(work.WHY) else missing.removeprefix("a proof: ")
+    return _BEYOND if missing.endswith(work.WHY) else _A_PROOF.sub("", missing)
 
 
 def _plain(cell: Cell) -> str:

@@ -196,7 +196,7 @@ RULES = (
         fix='unsafe',
         absence=True,
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='anti-affinity-namespace-gap',
@@ -252,7 +252,7 @@ RULES = (
         messages={'': '{object} may run on {others} nodes, and {sibling} selects {arch} for the same image: if the image has only that, its pods fail there'},
         helps={'': 'select kubernetes.io/arch: {arch} here, too, or build the image for {others}'},
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='autoscaler-scales-nothing',
@@ -365,7 +365,7 @@ RULES = (
         params={'runs': 10},
         fix='unsafe',
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='daemonset-creation-order',
@@ -807,7 +807,7 @@ RULES = (
         helps={'': 'give each container a request for {resource}, or measure one container alone (type ContainerResource), or use an AverageValue'},
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='init-container-peak',
@@ -1919,7 +1919,7 @@ RULES = (
         uses=('storage',),
         features=('volumes', 'priority_class', 'runtime_class'),
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='waiver-unexplained',
@@ -1956,7 +1956,7 @@ RULES = (
         helps={'': "leave namespace {home} out of the webhook's namespaceSelector, or set failurePolicy: Ignore"},
         each='set',
         preview=True,
-        since='0.1.0',
+        since='0.2.0',
     ),
     Rule(
         slug='workload-min-count',

@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.verdicts import (
     Cell,
     Range,
 )
+from kubesched_lint.report.cell_reasons import cause_of
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
@@ -139,3 +140,9 @@ def test_what_only_tells_of_premises_is_for_the_long_report(healthy: SimulationR
     assert "note: left out" in as_text(told)
     assert "autoscaler may" not in as_text(told)
     assert "note: an autoscaler may add nodes" in as_text(told, verbose=True)
+
+
+def test_a_cell_without_a_trace_tells_why_and_not_what_each_lacks() -> None:
+    cell = of(UNKNOWN, "0–4/4 ?", 0, 4)
+    for lacking in ("a proof; too many steps to follow a trace", "a proof: too many steps to follow a trace"):
+        assert cause_of(replace(cell, missing=(lacking,))) == "too many steps to follow a trace"

@@ -68,3 +68,10 @@ def test_no_rule_is_of_a_later_version() -> None:
     dates = {card.name: re.search(r"^since: (\S+)$", card.read_text(), re.MULTILINE) for card in CARDS}
     assert {date[1] for date in dates.values() if date} <= {"0.1.0", __version__}
     assert all(dates.values())
+
+
+def test_no_rule_in_preview_is_of_the_first_version() -> None:
+    """It had none; ``baseline update`` tells by ``since`` which findings are of new rules."""
+    previews = [card.read_text() for card in CARDS if "\npreview: true\n" in card.read_text()]
+    assert previews
+    assert not [text for text in previews if "\nsince: 0.1.0\n" in text]

@@ -100,7 +100,8 @@ def near(wrong: str, known: Iterable[str], likeness: float = 0.6) -> Sequence[st
     Of very many, only those next to it in the alphabet are compared, read from the start or from the end.
     """
     names = sorted({*known})
-    return near_of(wrong, names, sorted(name[::-1] for name in names), likeness)
+    backwards = sorted(name[::-1] for name in names) if len(names) > MOST_COMPARED else ()
+    return near_of(wrong, names, backwards, likeness)
 
 
 def near_of(wrong: str, names: Sequence[str], backwards: Sequence[str], likeness: float) -> Sequence[str]:

@@ -16,7 +16,7 @@ from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefu
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.podsecurity import policy_of, violation
-from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, unset
+from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, required_by, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -304,8 +304,9 @@ class Admission:
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
         pod = self.stored(workload.pod, source=workload.source)
+        left_out = unset(pod)
         for quota in self.quotas_of(workload, pod):
-            missing = unset(pod, quota.hard)
+            missing = required_by(quota, left_out)
             if not missing:
                 continue
             silent = next(name for names in missing.values() for name in names)

@@ -116,17 +116,21 @@ def asked(pod: Pod, entry: str) -> int:
     return 0
 
 
-def unset(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
-    """Return quota entry → names of the containers that do not set it, both sorted; empty if all set all entries."""
+def unset(pod: Pod) -> Mapping[str, tuple[str, ...]]:
+    """Return what quotas may require → names of the containers that do not set it, both sorted."""
     if pod.pod_requests is not None:
         return {}
     containers = (*pod.containers, *pod.init_containers)
     missing = {
         entry: tuple(sorted({c.name for c in containers if not _sets(c, entry)}))
         for entry in sorted(_SET_BY_ALL)
-        if entry in hard
     }
     return {entry: names for entry, names in missing.items() if names}
+
+
+def required_by(quota: ResourceQuota, missing: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Return what a quota requires of all that a pod leaves ``unset``."""
+    return {entry: names for entry, names in missing.items() if entry in quota.hard}
 
 
 def in_words(missing: Mapping[str, tuple[str, ...]]) -> str:

@@ -12,6 +12,8 @@ from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
 
 _MINUTES = re.compile(r"\*(?:/([1-9][0-9]{0,3}))? \* \* \* \*")
+_OFTEN = 10
+"""Minutes between two runs up to which they are likely to overlap one day."""
 
 
 def check(it: Member, *, runs: int) -> Iterator[Hazard]:
@@ -32,10 +34,6 @@ def check(it: Member, *, runs: int) -> Iterator[Hazard]:
             evidence=pattern(f"concurrencyPolicy Allow, no activeDeadlineSeconds, and room for {most} runs at once"),
             values={"schedule": schedule, "most": most, "minutes": most * minutes},
         )
-
-
-_OFTEN = 10
-"""Minutes between two runs up to which they are likely to overlap one day."""
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from kubesched_lint.admission.quotas import in_words, unset
+from kubesched_lint.admission.quotas import in_words, required_by, unset
 from kubesched_lint.analysis.quota_excess import Excess, exceeded_alone, exceeded_together, is_live, premise
 from kubesched_lint.analysis.rollout import rollout_condition
 from kubesched_lint.analysis.wanted import pods_wanted
@@ -24,8 +24,9 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     quotas = it.world.admission.quotas_of(it.workload, it.pod)
     is_counted = bool(quotas) and it.workload.kind in STANDING and it.is_created
+    left_out = unset(it.pod) if quotas else {}
     for quota in quotas:
-        if missing := unset(it.pod, quota.hard):
+        if missing := required_by(quota, left_out):
             yield _unsaid(it, quota, missing)
         elif is_counted:
             is_last = it.workload is next(reversed(drawing(quota, it.world)), None)  # one hazard stands for all
@@ -35,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _unsaid(it: Member, quota: ResourceQuota, missing: Mapping[str, tuple[str, ...]]) -> Hazard:
-    """The hazard of the first container that does not set an amount; ``missing`` as ``unset`` returns it."""
+    """The hazard of the first container that does not set an amount; ``missing`` as ``required_by`` returns it."""
     container = next(c for c in (*it.pod.containers, *it.pod.init_containers) if c.name in chain(*missing.values()))
     unset_here = (entry for entry, names in missing.items() if container.name in names)
     entries = {entry if "." in entry else f"requests.{entry}" for entry in unset_here}

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from kubesched_lint.model.pod import BoundPod
 
 LIVE = "live"
-NO_MORE_NODES = "no autoscaler adds a node"
 """The prefix for a live cluster; a file of that name is ``./live``."""
+NO_MORE_NODES = "no autoscaler adds a node"
+"""How the assumption about the nodes of an elastic cluster begins."""
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
     "Node",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace as replace_record
@@ -30,6 +31,24 @@ class Shared(NamedTuple):
     quota: ResourceQuota
     """The first of these quotas."""
     resource: str
+
+
+class Limit(NamedTuple):
+    """What an entry of a quota leaves for the set if the fewest running pods count."""
+
+    left: int
+    place: tuple[int, int]
+    """That of the quota, and that of the entry in it."""
+    quota: ResourceQuota
+
+
+class Left(NamedTuple):
+    """What quotas with the same users leave of a resource."""
+
+    surely: int
+    """What each of them leaves if the most running pods count."""
+    limits: list[Limit]
+    """In their order, each tighter than all before it: the others refuse no pod first."""
 
 
 class Cap(NamedTuple):
@@ -85,7 +104,7 @@ def cap(setting: Setting, number: int) -> Cap | None:
 @once_per_workload
 def cap_in_rollout(setting: Setting, number: int) -> Cap | None:
     """Return the tightest cap of its rollout: pods of other workloads stand, and a quota counts them."""
-    return _tightest(setting, number, tuple(_standing(setting, number)))
+    return _tightest(setting, number, frozenset(_standing(setting, number)))
 
 
 def _standing(setting: Setting, number: int) -> Iterator[int]:
@@ -95,7 +114,8 @@ def _standing(setting: Setting, number: int) -> Iterator[int]:
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
     highest = max(pod.priority or 0 for pod in setting.pods)
-    for i in sorted({i for quota in setting.quotas[number] for i in _users(setting)[quota]} - {number}):
+    rivals = {i for quota in _distinct(setting, number) for i in _users(setting)[quota]} - {number}
+    for i in sorted(rivals):
         workload, pod = setting.workloads[i], setting.pods[i]
         is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
         in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
@@ -105,23 +125,29 @@ def _standing(setting: Setting, number: int) -> Iterator[int]:
             yield i
 
 
-def _tightest(setting: Setting, number: int, standing: Sequence[int]) -> Cap | None:
-    found = None
-    for quota in setting.quotas[number]:
-        others = [i for i in standing if any(quota is one for one in setting.quotas[i])]
-        least = (Entry(name, each, use.least) for name, each, use in _entries(setting, number, quota))
-        entries = tuple(_beside(entry, others, setting) for entry in least)
-        for resource, each, used in entries:
-            most = max((quota.hard[resource] - used) // each, len(setting.running.get(number, ())), 0)
-            if found is None or most < found.pods:
-                found = Cap(most, quota, resource, each, used, entries)
-    return found
+def _tightest(setting: Setting, number: int, standing: Collection[int]) -> Cap | None:
+    running, found = len(setting.running.get(number, ())), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
+    for shared, each in _asks(setting, number).items():
+        limits, beside = _left(setting, number, shared).limits, _beside(setting, shared, standing)
+        most = max((limits[-1].left - beside) // each, running)
+        # Of all that allow as few, the first.
+        first = limits[bisect_right(limits, -beside - (most + 1) * each, key=lambda limit: -limit.left)]
+        found.append((most, first.place, first.quota, shared.resource))
+    if not found:
+        return None
+    most, _, quota, resource = min(found, key=lambda one: one[:2])
+    entries = tuple(
+        Entry(name, each, use.least + _beside(setting, _shared(setting, quota, name), standing))
+        for name, each, use in _entries(setting, number, quota)
+    )
+    tightest = next(entry for entry in entries if entry.resource == resource)
+    return Cap(most, quota, resource, tightest.each, tightest.used, entries)
 
 
-def _beside(entry: Entry, others: Iterable[int], setting: Setting) -> Entry:
-    """Return the entry with the use by all pods of other workloads."""
-    used = sum(_asked(setting, i, entry.resource) * setting.wanted(i) for i in others)
-    return entry._replace(used=entry.used + used)
+def _beside(setting: Setting, shared: Shared, standing: Collection[int]) -> int:
+    """Return the use by all pods of those workloads that stand."""
+    others = [i for i in _users(setting)[shared.quota] if i in standing] if standing else ()
+    return sum(_asked(setting, i, shared.resource) * setting.wanted(i) for i in others)
 
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
@@ -187,18 +213,53 @@ def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
 
 @once_per_setting
 def _bounds(setting: Setting) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
-    """Return by workload: what it shares → (the request of one pod, what the set may use of it).
+    """Return by workload: what it shares → (the request of one pod, what the set may use of it)."""
+    return {
+        number: {
+            shared: (each, _left(setting, number, shared).surely) for shared, each in _asks(setting, number).items()
+        }
+        for number in range(len(setting.workloads))
+    }
 
-    Quotas with the same users count the same pods, so that only the tightest of them matters for each resource.
+
+def _distinct(setting: Setting, number: int) -> Iterable[ResourceQuota]:
+    """Return the quotas that count a workload; of those with the same users the first."""
+    return dict.fromkeys(map(_alike(setting).__getitem__, setting.quotas[number]))
+
+
+@once_per_workload
+def _asks(setting: Setting, number: int) -> Mapping[Shared, int]:
+    """Return what a workload shares → the request of one pod."""
+    shares = (shared for quota in _distinct(setting, number) for shared in _limited(setting)[quota])
+    return {shared: each for shared in shares if (each := _asked(setting, number, shared.resource))}
+
+
+@once_per_setting
+def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
+    """Return the first of the quotas with the same users → what they limit → what they leave.
+
+    They count the same pods, so that only the tightest of them matters for each resource, and each is asked once.
     """
-    found: dict[int, dict[Shared, tuple[int, int]]] = {}
-    for number, quotas in enumerate(setting.quotas):
-        bounds = found[number] = {}
-        for quota in quotas:
-            for resource, each, use in _entries(setting, number, quota):
-                shared, left = _shared(setting, quota, resource), quota.hard[resource] - use.most
-                bounds[shared] = each, min(left, bounds.get(shared, (each, left))[1])
+    found: dict[ResourceQuota, dict[Shared, Left]] = {}
+    counting = filter(_alike(setting).__contains__, setting.objects.quotas)
+    for place, quota in enumerate(sorted(counting, key=lambda quota: quota.name)):
+        known = found.setdefault(_alike(setting)[quota], {})
+        for at, (resource, hard) in enumerate(quota.hard.items()):
+            shared, use = _shared(setting, quota, resource), _charged(setting).use(quota, resource)
+            surely, limits = known.get(shared, Left(hard - use.most, []))
+            if not limits or hard - use.least < limits[-1].left:
+                limits.append(Limit(hard - use.least, (place, at), quota))
+            known[shared] = Left(min(surely, hard - use.most), limits)
     return found
+
+
+def _left(setting: Setting, number: int, shared: Shared) -> Left:
+    quota, resource = shared
+    if not is_of_claims(resource):
+        return _limited(setting)[quota][shared]
+    used = _claimed(setting, number, resource)
+    (limit,) = _limited(setting)[_alike(setting)[quota]][shared].limits
+    return Left(quota.hard[resource] - used.most, [limit._replace(left=quota.hard[resource] - used.least)])
 
 
 def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
@@ -270,10 +331,13 @@ def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[tu
     for resource in quota.hard:
         each = _asked(setting, number, resource)
         if each and is_of_claims(resource):
-            templates, there = _templates(setting, number), setting.objects.claims
-            yield resource, each, claimed(setting.workloads[number], templates, there, resource)
+            yield resource, each, _claimed(setting, number, resource)
         elif each:
             yield resource, each, _charged(setting).use(quota, resource)
+
+
+def _claimed(setting: Setting, number: int, resource: str) -> Use:
+    return claimed(setting.workloads[number], _templates(setting, number), setting.objects.claims, resource)
 
 
 @once_per_setting

@@ -69,7 +69,7 @@ def made_later(pod: Pod, world: World) -> Iterator[Made]:
         if amount > 0 and not index.all & ~index.short_of(name, 1):
             if _needs_unknown_class(name, world):
                 yield Made(name, "")
-            elif is_extended(name) and (maker := maker_of_resource(name, world)):
+            elif is_extended(name) and (maker := _maker_of_resource(name, world)):
                 yield Made(name, maker)
     if not index.matching(pod.node_selector, pod.required_node_terms):
         yield from _labels_made(pod, world)
@@ -86,7 +86,7 @@ def _needs_unknown_class(resource: str, world: World) -> bool:
     return not is_defined and has(world.premises.kubernetes_version, EXTENDED_RESOURCES_OF_DEVICES)
 
 
-def maker_of_resource(resource: str, world: World) -> str:
+def _maker_of_resource(resource: str, world: World) -> str:
     """Return who in the set makes an extended resource of nodes; empty if nobody does."""
     for maker in world.manifests.node_makers:
         if _is_among(resource, maker.resources):

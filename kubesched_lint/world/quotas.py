@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kubesched_lint.admission.quotas import PODS, Charged, Use, asked_with_claims, is_of_claims, unset
+from kubesched_lint.admission.quotas import PODS, Charged, Use, asked_with_claims, is_of_claims, required_by, unset
 from kubesched_lint.controllers.statefulset import makes_claim
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.storage import Claim
@@ -73,13 +73,15 @@ def _bounds(world: World) -> dict[Workload, Mapping[tuple[ResourceQuota, str], t
 
 def _bounds_of(it: Member) -> Mapping[tuple[ResourceQuota, str], tuple[int, int]]:
     found: dict[tuple[ResourceQuota, str], tuple[int, int]] = {}
-    for quota in it.world.admission.quotas_of(it.workload, it.pod):
-        if unset(it.pod, quota.hard):
+    quotas, charged = it.world.admission.quotas_of(it.workload, it.pod), pods_of_others(it.world).charged
+    left_out = unset(it.pod)
+    each = {entry: asked_of(it, entry) for entry in {entry for quota in quotas for entry in quota.hard}}
+    for quota in quotas:
+        if required_by(quota, left_out):
             return {(quota, ""): (1, 0)}
         for entry, hard in quota.hard.items():
-            each = asked_of(it, entry)
-            if each:
-                found[quota, entry] = each, hard - used(it, quota, entry, pods_of_others(it.world).charged).most
+            if each[entry]:
+                found[quota, entry] = each[entry], hard - used(it, quota, entry, charged).most
     return found
 
 

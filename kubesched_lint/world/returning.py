@@ -6,7 +6,8 @@ pods of their own priority or more always leave room for one on some node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.ledger import PODS
@@ -27,13 +28,23 @@ class Returning(NamedTuple):
     """Where they may run."""
 
 
+class _Rivals(NamedTuple):
+    """Pods that may keep others of some priority from a node."""
+
+    asked: Mapping[str, int]
+    """What they request together."""
+    repel: bool
+    """Whether one has required anti-affinity."""
+
+
 @once_per_world
 def returning_beside_set(world: World) -> tuple[Returning, ...]:
     """Return the preempted pods that surely run again; none where nodes may come, which nobody knows."""
     if world.pools or world.is_elastic or staying_beside_set(world) is pods_of_others(world):
         return ()
-    gone = list(_gone(world))
-    return tuple(one for one in gone if _runs_again(world, one, gone))
+    gone = tuple(_gone(world))
+    rivals = {rank: _rivals(world, rank, gone) for rank in {one.pod.priority or 0 for one in gone}}
+    return tuple(one for one in gone if _runs_again(world, one, rivals[one.pod.priority or 0]))
 
 
 def _gone(world: World) -> Iterator[Returning]:
@@ -44,17 +55,12 @@ def _gone(world: World) -> Iterator[Returning]:
             yield Returning(group.pod, len(made), static_feasible(group.pod, world.index))
 
 
-def _runs_again(world: World, one: Returning, gone: list[Returning]) -> bool:
-    pod, free = one.pod, staying_beside_set(world).state.ledger.free
-    if not _is_kept_out_by_room_alone(pod) or any(p.required_anti_affinity for p, _ in _rivals(world, one, gone)):
+def _runs_again(world: World, one: Returning, rivals: _Rivals) -> bool:
+    if rivals.repel or not _is_kept_out_by_room_alone(one.pod):
         return False
-    asked = {**pod.requests, PODS: 1}
-    taken = dict.fromkeys(asked, 0)
-    for rival, number in _rivals(world, one, gone):
-        for resource, amount in {**rival.requests, PODS: 1}.items():
-            if resource in taken:
-                taken[resource] += amount * number
-    return any(all(free(r)[p] - taken[r] >= amount for r, amount in asked.items()) for p in positions(one.nodes))
+    free = staying_beside_set(world).state.ledger.free
+    room = [(free(resource), rivals.asked[resource]) for resource in {**one.pod.requests, PODS: 1}]
+    return any(all(left[p] >= amount for left, amount in room) for p in positions(one.nodes))
 
 
 def _is_kept_out_by_room_alone(pod: Pod) -> bool:
@@ -64,13 +70,14 @@ def _is_kept_out_by_room_alone(pod: Pod) -> bool:
     return preempts and not (looks or needs)
 
 
-def _rivals(world: World, one: Returning, gone: list[Returning]) -> Iterator[tuple[Pod, int]]:
-    """Yield the pods of at least its priority that may be on its node, with how many of them."""
-    rank = one.pod.priority or 0
-    for workload in world.manifests.workloads:
-        pod = world.member(workload).pod
-        if (pod.priority is None and pod.priority_class) or (pod.priority or 0) >= rank:
-            yield pod, 1 if workload.kind == "DaemonSet" else world.member(workload).replicas
-    for other in gone:
-        if (other.pod.priority or 0) >= rank:
-            yield other.pod, other.number - (other is one)
+def _rivals(world: World, rank: int, gone: Sequence[Returning]) -> _Rivals:
+    """Return the pods of at least a priority that may be on one node: those that return, too."""
+    found = [(other.pod, other.number) for other in gone if (other.pod.priority or 0) >= rank]
+    for it in map(world.member, world.manifests.workloads):
+        if (it.pod.priority is None and it.pod.priority_class) or (it.pod.priority or 0) >= rank:
+            found.append((it.pod, 1 if it.workload.kind == "DaemonSet" else it.replicas))
+    asked = Counter[str]()
+    for pod, number in found:
+        for resource, amount in {**pod.requests, PODS: 1}.items():
+            asked[resource] += amount * number
+    return _Rivals(asked, any(pod.required_anti_affinity for pod, _ in found))

@@ -7,6 +7,14 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.returning import returning_beside_set
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member, World
+from tests.hostile.shapes import stream
 from tests.lifecycle.simulated import asking, other, sketch, workload
 from tests.lifecycle.test_guests import guest
 
@@ -45,3 +53,22 @@ def test_a_pod_that_may_stay_away_takes_no_room_for_sure(owner, priority, more):
     plain = sketch(2, "a", "4")
     alone = {f.rule for f in lint(objects=[*SET, *more], cluster=plain).findings if f.severity.word == "error"}
     assert ("set-does-not-fit" in rules(owner, priority, "800m", *more)) is ("set-does-not-fit" in alone)
+
+
+def test_the_set_is_counted_once_against_all_pods_that_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 20
+    there = [guest(f"dns{i}", "w-a-1", f"{i + 1}m", f"ReplicaSet dns{i}", 1000) for i in range(count)]
+    manifests = [*SET, *(workload("Deployment", f"w{i}", 1, asking("1m")) for i in range(count))]
+    found = manifest_set(documents("set.yaml", stream(manifests).encode(), is_read), "default")
+    world = World(found.inventory, sketch(2, "a", "4", "110", *there))
+    staying_beside_set(world)
+    asked: list[object] = []
+    real = World.member
+
+    def member(world: World, workload: Workload) -> Member:
+        asked.append(workload)
+        return real(world, workload)
+
+    monkeypatch.setattr(World, "member", member)
+    assert len(returning_beside_set(world)) == count
+    assert len(asked) <= 2 * len(manifests)

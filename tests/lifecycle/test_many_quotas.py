@@ -7,13 +7,16 @@ from random import Random
 import pytest
 import yaml
 
+from kubesched_lint.admission.quotas import Charged, Use
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.model.storage import Claim
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import Value, other, report_of, sketch, workload
 
@@ -93,6 +96,51 @@ def test_quotas_with_the_same_users_grant_what_each_of_them_grants(seed: int) ->
         assert quotas.surely_granted(setting, number, "deploy") <= least
         both = one_quota_at_a_time(setting, [number])[number], one_quota_at_a_time(setting, [*rest, number])[number]
         assert quotas.goes_both_ways(setting, number) == (both[0] >= setting.wanted(number) > both[1])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_tightest_quota_is_the_first_that_allows_the_fewest_pods(seed: int) -> None:
+    setting = set_of(*some_set(Random(seed)))
+    for number in range(len(setting.pods)):
+        allowed = [
+            (max((q.hard[resource] - used.least) // each, 0), q, resource)
+            for q in setting.quotas[number]
+            for resource, each, used in quotas._entries(setting, number, q)
+        ]
+        found = quotas.cap(setting, number)
+        least = min(allowed, key=lambda one: one[0]) if allowed else None
+        assert (found and (found.pods, found.quota, found.resource)) == least
+
+
+def test_an_entry_of_a_quota_is_asked_once_for_all_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = quotas.asked_with_claims, Charged.use
+
+    def counted(pod: Pod, claims: tuple[Claim, ...], entry: str) -> int:
+        asked.append(entry)
+        return real[0](pod, claims, entry)
+
+    def used(charged: Charged, quota: ResourceQuota, entry: str) -> Use:
+        asked.append(entry)
+        return real[1](charged, quota, entry)
+
+    monkeypatch.setattr(quotas, "asked_with_claims", counted)
+    monkeypatch.setattr(Charged, "use", used)
+
+    def questions(count: int) -> int:
+        asked.clear()
+        hard = [{"requests.cpu": str(200 + i), "pods": str(200 - i)} for i in range(count)]
+        limits = [other("ResourceQuota", f"q{i:02}", spec={"hard": entries}) for i, entries in enumerate(hard)]
+        requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+        setting = set_of(*(workload("Deployment", f"w{i}", 3, requests) for i in range(12)), *limits)
+        for number in range(12):
+            assert quotas.cap(setting, number)
+            assert quotas.cap_in_rollout(setting, number)
+            assert quotas.surely_granted(setting, number)
+        return len(asked)
+
+    few, many = 10, 60
+    assert 0 < questions(many) - questions(few) <= 2 * (many - few)
 
 
 def test_no_answer_about_quotas_is_found_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.admission.quotas import asked, canonical, in_words, unset
+from kubesched_lint.admission.quotas import asked, canonical, in_words, required_by, unset
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
@@ -151,7 +151,7 @@ def test_all_silent_containers_are_named_as_kubernetes_names_them():
     containers.append({"name": "c", "resources": {"requests": {"cpu": "1"}}})
     pod = decode_workload(workload("Deployment", "web", 1, {"containers": containers}), "default").pod
     hard = {"memory": 1, "cpu": 1, "pods": 1}
-    assert in_words(unset(pod, hard)) == "cpu for: a,b; memory for: a,b,c"
+    assert in_words(required_by(ResourceQuota("ns", "q", hard), unset(pod))) == "cpu for: a,b; memory for: a,b,c"
 
 
 def test_lint_quotes_the_refusal_word_for_word():

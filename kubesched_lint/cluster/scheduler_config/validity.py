@@ -102,7 +102,7 @@ def _invalid(configuration: Value, *, scores_capacity: bool) -> Iterator[Cause]:
     seen: set[str] = set()
     for i, profile in enumerate(profiles):
         path: Path = ("profiles", i)
-        name = profile.get("schedulerName", "default-scheduler" if len(profiles) == 1 else "")
+        name = profile.get("schedulerName", DEFAULT_SCHEDULER if len(profiles) == 1 else "")
         if not name:
             yield required((*path, "schedulerName"))
         yield from _percentage(profile, path)

@@ -8,7 +8,7 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.decode.fields import Value, items, mapping, text
 from kubesched_lint.model.node_makers import NodeMaker
 
-FEATURES = "feature.node.kubernetes.io/"
+_FEATURES = "feature.node.kubernetes.io/"
 """What NFD puts before a name that has no prefix (node-feature-discovery, pkg/apis/nfd/v1alpha1, FeatureLabelNs)."""
 _BY_KIND = {
     "ClusterPolicy": ("nvidia.com/",),
@@ -28,7 +28,7 @@ def decode_feature_rule(value: Value, source: Source | None) -> NodeMaker:
     resources: list[str] = []
     for rule, here in items(mapping(value, "spec", ()), "rules", ("spec",)):
         labels += _names(rule, "labels", here)
-        labels += [FEATURES] if rule.get("labelsTemplate") else []
+        labels += [_FEATURES] if rule.get("labelsTemplate") else []
         resources += _names(rule, "extendedResources", here)
     return NodeMaker("NodeFeatureRule", _name(value), tuple(labels), tuple(resources), source)
 
@@ -41,7 +41,7 @@ def decode_operators_object(value: Value, source: Source | None) -> NodeMaker:
 
 def _names(rule: Value, field: str, here: Path) -> Iterator[str]:
     for name in mapping(rule, field, here):
-        yield str(name) if "/" in str(name) else f"{FEATURES}{name}"
+        yield str(name) if "/" in str(name) else f"{_FEATURES}{name}"
 
 
 def _name(value: Value) -> str:

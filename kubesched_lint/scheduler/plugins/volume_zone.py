@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import Pod
@@ -42,9 +42,8 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
 
 def excluding_labels(name: str, position: int, state: ClusterState) -> Iterator[str]:
     """Yield the labels of a volume, ``key=value``, that exclude the node at ``position``."""
-    for label, here in _labelled(name, state):
-        if _zonal(state) & ~here & of([position]):
-            yield label
+    if _zonal(state) >> position & 1:
+        yield from (label for label, here in _labelled(name, state) if not here >> position & 1)
 
 
 def _labelled(name: str, state: ClusterState) -> Iterator[tuple[str, NodeSet]]:

@@ -122,8 +122,7 @@ def unset(pod: Pod) -> Mapping[str, tuple[str, ...]]:
         return {}
     containers = (*pod.containers, *pod.init_containers)
     missing = {
-        entry: tuple(sorted({c.name for c in containers if not _sets(c, entry)}))
-        for entry in sorted(_SET_BY_ALL)
+        entry: tuple(sorted({c.name for c in containers if not _sets(c, entry)})) for entry in sorted(_SET_BY_ALL)
     }
     return {entry: names for entry, names in missing.items() if names}
 

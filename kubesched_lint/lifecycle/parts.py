@@ -34,7 +34,7 @@ from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quotas import quota_short
-from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler, profile_of
@@ -70,7 +70,7 @@ class _Mover(NamedTuple):
     """Pods that are made anew, of a workload of the set or of the owner of other pods."""
 
     place: int
-    """In the part."""
+    """In the part; -1 for pods with an old template."""
     number: int
     """In the set; -1 for other pods."""
     pod: Pod
@@ -260,7 +260,8 @@ def _highest(setting: Setting, start: _Moves) -> float:
     known = _known_highest(setting)
     if start not in known:
         part = _part(setting, start, frozenset(range(len(setting.workloads))), frozenset())
-        known[start] = max((mover.pod.priority or 0 for mover in part.movers), default=-inf)
+        movers = (*part.movers, *_of_old_templates(setting, start))
+        known[start] = max((mover.pod.priority or 0 for mover in movers), default=-inf)
     return known[start]
 
 
@@ -294,12 +295,30 @@ def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
         strong = [m for m in part.movers if (m.pod.priority or 0) > lowest]
         if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
             strong = [m for m in strong if not _count(part, start, m).is_fine]
+        for old in _of_old_templates(setting, moves):
+            if (old.pod.priority or 0) > lowest and (moves.lost or any(_may_evict(m, old) for m in strong)):
+                strong.append(old)
         shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
         evicted = moves.others.union(k.pod for k in setting.others if any(_may_evict(m, k) for m in strong))
         if not shaken and evicted == moves.others:
             return _Pressed(moves, tuple(strong))
         some = tuple((i, n) for i, n in moves.some if i not in shaken)
         moves = moves._replace(whole=moves.whole | shaken, some=some, others=evicted)
+
+
+def _of_old_templates(setting: Setting, moves: _Moves) -> Sequence[_Mover]:
+    """Return the running pods with old templates, the strongest first: until a rollout ends, they are made anew, too.
+
+    No part counts where they find room then, so each of them may have to preempt if it is lost or preempted itself.
+    """
+    old = chain.from_iterable(_of_old_template(setting, i) for i in sorted(moves.whole))
+    return sorted(old, key=lambda mover: -(mover.pod.priority or 0))
+
+
+@once_per_workload
+def _of_old_template(setting: Setting, number: int) -> Sequence[_Mover]:
+    old = setting.kinds[number][1:] if setting.changes.get(number, True) is not False else ()
+    return [_Mover(-1, number, pod, static_feasible(pod, setting.index)) for pod in old]
 
 
 @once_per_setting
@@ -384,9 +403,9 @@ def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, othe
     return other.namespace == pod.namespace and asked.matches(other.labels)
 
 
-def _may_evict(mover: _Mover, kind: Alike) -> bool:
-    weaker = (kind.pod.priority or 0) < (mover.pod.priority or 0)
-    return weaker and mover.pod.preemption_policy != "Never" and bool(kind.nodes & mover.nodes)
+def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
+    weaker = (other.pod.priority or 0) < (mover.pod.priority or 0)
+    return weaker and mover.pod.preemption_policy != "Never" and bool(other.nodes & mover.nodes)
 
 
 def _rank(setting: Setting, number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from glob import glob, has_magic
+from glob import has_magic
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
@@ -31,6 +31,8 @@ from kubesched_lint.project.config import (
     Given,
     Target,
 )
+from kubesched_lint.project.limits import MOST_COMPARED
+from kubesched_lint.project.matching import Matcher, TooManyError
 from kubesched_lint.project.pinned import beside, in_copy
 from kubesched_lint.project.rule_settings import (
     SEVERITY,
@@ -87,6 +89,7 @@ class _Reading:
         self.where = where
         self.rulebook = rulebook
         self.problems: list[InputError] = []
+        self.matcher = Matcher(where.root)
 
     def config(self, table: Mapping[str, object]) -> Config:
         values: dict[str, Given] = {}
@@ -326,7 +329,11 @@ class _Reading:
         seen: set[str] = set()
         for one in paths:
             is_pattern = has_magic(one) and not os.path.lexists(one)
-            found = sorted(glob(one, recursive=True)) if is_pattern else [one]
+            try:
+                found = self.matcher.matches(one) if is_pattern else [one]
+            except TooManyError:
+                self._wrong(path, f"more than {MOST_COMPARED:,} files and folders to compare with {shown(one)}")
+                return
             if not found:
                 self._wrong(path, f"nothing matches {shown(one)}")
             for each in found:

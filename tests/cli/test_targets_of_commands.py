@@ -331,6 +331,14 @@ def test_config_files_lists_each_file_once(repo: Path) -> None:
     assert run("config", "files", "--no-config").stdout == ""
 
 
+def test_config_files_leaves_out_what_no_file_can_be_called(repo: Path) -> None:
+    text = (repo / "kubesched.toml").read_text()
+    (repo / "kubesched.toml").write_text(f'scheduler-config = "a\\u0000b"\nrule-folders = ["\\u0000"]\n{text}')
+    done = run("config", "files")
+    assert (done.exit_code, len(done.stdout.split())) == (0, 3), done.output
+    assert "U+0000" in run("lint").output
+
+
 def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
     shutil.copytree(repo / "clusters", repo.parent / "copy" / "clusters")
     for file in (repo / "clusters").iterdir():

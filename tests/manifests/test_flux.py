@@ -121,6 +121,16 @@ def test_components_of_flux_are_part_of_what_it_builds(repository: Path) -> None
     assert "no resource matches strategic merge patch" in error.message
 
 
+def test_names_that_no_folder_can_have_are_no_folders(tmp_path: Path) -> None:
+    text = 'spec: {path: "./web\\0"}', 'spec: {path: web, components: ["../a\\0b", "../other"]}'
+    head = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\n"
+    for folder in ("web", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "flux.yaml").write_text("---\n".join(f"{head}{one}\n" for one in text))
+    (found,) = flux_repository(str(tmp_path)).kustomizations
+    assert found.components == (str(tmp_path / "other"),)
+
+
 def test_two_kustomizations_with_other_components_add_none(repository: Path) -> None:
     app = str(repository / "app")
     write(repository, {"flux.yaml": WITH_COMPONENT, "parts/web/kustomization.yaml": COMPONENT, "app/web.yaml": WEB})

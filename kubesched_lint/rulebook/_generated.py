@@ -1917,7 +1917,6 @@ RULES = (
         messages={'default': '{object} ({mine}) never starts at a first install: it needs the {kind} {needed} ({theirs}), which is created only after it has succeeded', 'consumer': 'under Argo CD the claim {needed} ({theirs}) waits for its first pod, of {object} ({mine}), and the sync waits for the claim: it may never leave that wave'},
         helps={'default': 'make the {kind} {needed} in the same phase or an earlier one: the same hook with a smaller weight, or an earlier wave', 'consumer': 'put the claim into the wave of its first pod, or later; whether Argo CD takes a Pending claim for healthy depends on its version'},
         uses=('storage',),
-        features=('volumes', 'priority_class', 'runtime_class'),
         preview=True,
         since='0.2.0',
     ),

@@ -47,10 +47,11 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload, service_account
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if import MEANWHILE
+from kubesched_lint.world.premises import assumed_account
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 
@@ -306,9 +307,9 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
 
 def _background(setting: Setting, world: World) -> Iterator[str]:
     yield from world.node_groups.notes
-    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
+    accounts = {account: None for w in setting.workloads if (account := assumed_account(world, w))}
     if accounts:
-        yield f"ServiceAccounts are not read and assumed to exist: {_first(list(accounts))}"
+        yield f"assumed to exist: ServiceAccount {_first(list(accounts))}"
 
 
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:

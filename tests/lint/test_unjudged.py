@@ -84,7 +84,7 @@ def test_charts_and_templates_are_not_read_either(tmp_path: Path, texts: dict[st
 @pytest.mark.parametrize(
     ("version", "kind", "makes_pods"),
     [
-        ("kafka.strimzi.io/v1beta2", "Kafka", True),
+        ("example.com/v1", "Redis", True),
         ("kafka.strimzi.io/v1beta2", "KafkaTopic", False),
         ("rabbitmq.com/v1beta1", "Queue", False),
         ("example.com/v1", "EgressPolicy", False),

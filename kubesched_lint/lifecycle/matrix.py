@@ -19,7 +19,14 @@ from kubesched_lint.lifecycle.devices import by_allocator
 from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.groups import components, group_in, group_of, groups_of, template_variants, tries_all_templates
+from kubesched_lint.lifecycle.groups import (
+    components,
+    group_in,
+    group_of,
+    groups_of,
+    template_variants,
+    tries_all_templates,
+)
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS

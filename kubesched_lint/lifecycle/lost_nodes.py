@@ -33,7 +33,7 @@ def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Se
 def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
     """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods.
 
-    One without pods stands for all such nodes: nothing moves where any of them is lost. Only DaemonSets want pods there.
+    One without pods stands for all such nodes: nothing moves where any is lost. Only DaemonSets want pods there.
     """
     pods, kinds = pods_by_node(story), _kinds(setting)
     wanted = any(desired.spec.kind == "DaemonSet" for desired in story.desired_states.values())

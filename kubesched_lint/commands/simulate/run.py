@@ -50,6 +50,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if import MEANWHILE
@@ -242,7 +243,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (
             *asked.chosen,
             *manifests.without_pods,
-            *_notes(setting, cluster, world),
+            *_notes(asked, setting, world),
             *remarks(wishes.suppose, setting),
             *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
@@ -330,7 +331,9 @@ def _background(setting: Setting, world: World) -> Iterator[str]:
         yield f"assumed to exist: ServiceAccount {_first(list(accounts))}"
 
 
-def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
+def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
+    cluster = asked.cluster
+    yield from not_modelled(asked.options.kubernetes_version, cluster.server_version)
     yield from cluster.notes
     if cluster.has_messages:
         yield from agreement(cluster, world.premises)

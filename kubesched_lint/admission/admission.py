@@ -15,7 +15,6 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
-from kubesched_lint.admission.podsecurity import policy_of, violation
 from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, required_by, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
@@ -272,6 +271,8 @@ class Admission:
         """Name → namespace and the policy that it enforces."""
         if not any(ENFORCE in n.labels for n in self.objects.namespaces):
             return {}
+        from kubesched_lint.admission.podsecurity import policy_of
+
         found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
         return {n.name: (n, policy) for n, policy in found if policy is not None}
 
@@ -283,6 +284,8 @@ class Admission:
         if not isinstance(template, dict):
             return
         if is_in_reach(namespace.source, workload.source, namespace.name):
+            from kubesched_lint.admission.podsecurity import violation
+
             message = violation(policy, template, self.minor)
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")

@@ -11,7 +11,7 @@ CLUSTER = """\
 apiVersion: kubesched-lint/v1
 kind: ClusterSketch
 nodes:
-- {name: worker, count: 3, zones: [a], allocatable: {cpu: "4", memory: 16Gi}}
+- {name: worker, count: 4, zones: [a], allocatable: {cpu: "4", memory: 16Gi}}
 """
 
 

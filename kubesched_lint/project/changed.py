@@ -197,8 +197,16 @@ def _real(tree: WorkTree, path: str) -> str:
 def _untracked(tree: WorkTree) -> Iterator[str]:
     out = tree.git("ls-files", "--others", "--exclude-standard", "-z").out
     for name in out.decode("utf-8", "surrogateescape").split("\0"):
-        if name:
+        if name.endswith("/"):  # a repository of its own, which is no submodule: git looks no further
+            yield from _files_below(_real(tree, name))
+        elif name:
             yield _real(tree, name)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (os.path.realpath(os.path.join(path, name)) for name in files)
 
 
 def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:

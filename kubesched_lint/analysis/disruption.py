@@ -219,8 +219,8 @@ def _are_bare(budget: DisruptionBudget, world: World) -> bool:
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
-    """Whether the budget is in the manifests: a finding cannot point at a line of a snapshot."""
-    return budget in _budgets(world).linted
+    """Whether the budget is written in the manifests: not in a snapshot, and not made by an operator."""
+    return budget in _budgets(world).linted and not getattr(budget.source, "moves", ())
 
 
 def is_without_pods(budget: DisruptionBudget, world: World) -> bool:

@@ -9,6 +9,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
+from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.neighbours import others_selected
 from kubesched_lint.world.new_nodes import named, pools_adding, pools_in_words
@@ -64,6 +65,13 @@ def spread_alone(it: Member) -> str:
 def _unread(world: World) -> str:
     not_read = world.premises.not_read
     return first_few((*not_read.broken, *not_read.others))
+
+
+def assumed_account(world: World, workload: Workload) -> str:
+    """Return the ServiceAccount of a workload's pods if the set does not create it, as namespace/name; else empty."""
+    name = service_account(workload)
+    created = {(account.namespace, account.name) for account in world.manifests.service_accounts if name}
+    return f"{workload.namespace}/{name}" if name and (workload.namespace, name) not in created else ""
 
 
 def groups_premise(groups: Sequence[NodePool]) -> str:

@@ -14,7 +14,8 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.lifecycle.unreachable import if_unreachable
 
 
 class Counting:
@@ -27,6 +28,9 @@ class Counting:
     def bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
         """Return the bounds of a workload; ``members`` are those that can affect it."""
         bounds = self._known.get((event, number))
+        if bounds is None and event in UNREACHABLE_OF:
+            deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+            bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
         if bounds is None:
             bounds = count(self.setting, event, number)
             doubt = self._doubt(event, members, number) if bounds.is_fine else ""

@@ -13,7 +13,7 @@ from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import zones
 from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
-from kubesched_lint.lifecycle.setting import LOSSES, Setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
 
 SERVER_SAYS = "the API server says"
@@ -69,7 +69,11 @@ def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cel
     Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only
     a rollout requests more than the quota allows.
     """
-    if event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(setting, number):
+    if (
+        event in UNREACHABLE_OF
+        or event not in ("deploy", "scale-down", *LOSSES)
+        or not quotas.goes_both_ways(setting, number)
+    ):
         return None
     devices = setting.need_devices(group_of(setting, number))
     if devices or not all(is_fine_if_granted(setting, each, number) for each in {"deploy", event}):

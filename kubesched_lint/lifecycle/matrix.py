@@ -26,9 +26,10 @@ from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
-from kubesched_lint.lifecycle.setting import LOSSES, Setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
+from kubesched_lint.lifecycle.unreachable import why_apart
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
 from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.world.limits import MOST_NODES
@@ -129,6 +130,8 @@ class Matrix:
         reason = idle(self.whole, event, number)
         if reason:
             return verdicts.nothing(event, reason)
+        if event in UNREACHABLE_OF and not self.tells_apart(event, number):
+            return replace(self._without_limit(UNREACHABLE_OF[event], number), event=event)
         decision = self.whole.decisions.get(number, CREATED)
         if decision.refusal is not None:
             return creation.refused(self.whole, event, number, decision.refusal)
@@ -136,6 +139,17 @@ class Matrix:
         if decision.unknown:
             return creation.undecided(self.setting, event, place, decision)
         return creation.beside_undecided(self._cell(event, place), self.setting, place)
+
+    def tells_apart(self, event: str, number: int) -> bool:
+        """Whether a workload of ``whole`` may end otherwise on unreachable nodes (``event``) than without deleted ones.
+
+        Counting says so of one workload; what others do may matter to a search.
+        """
+        place, reached = self._places.get(number), self.whole.decisions.get(number, CREATED)
+        if place is None or reached.refusal is not None or reached.unknown or idle(self.whole, event, number):
+            return False
+        bounds = self._counting.bounds(UNREACHABLE_OF[event], group_in(self.setting, event, place), place)
+        return bool(why_apart(self.setting, event, place)) or not (bounds.is_fine or bounds.is_bad)
 
     def _cell(self, event: str, number: int) -> Cell:
         cell, workload = self._answer(event, number), self.setting.workloads[number]

@@ -34,7 +34,9 @@ from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 T = TypeVar("T")
-LOSSES = ("drain", "node-loss", "zone-loss")
+UNREACHABLE_OF = {"node-unreachable": "node-loss", "zone-unreachable": "zone-loss"}
+"""What happens if lost nodes are only unreachable → if they are deleted. A cell of the second shows the worse."""
+LOSSES = ("drain", *UNREACHABLE_OF.values(), *UNREACHABLE_OF)
 """Events that delete pods of nodes, also of others."""
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
@@ -102,7 +104,9 @@ class Setting(Struct, frozen=True, dict=True):
     def parts(self, event: str) -> frozenset[str]:
         """Return the event; for a hypothesis, also the ordinary events that it contains."""
         hypothesis = self.supposes(event)
-        return frozenset([event]) if hypothesis is None else hypothesis.parts | {event}
+        return (
+            frozenset([event, UNREACHABLE_OF.get(event, event)]) if hypothesis is None else hypothesis.parts | {event}
+        )
 
     def drains(self, event: str) -> bool:
         """Whether an event drains nodes, which budgets may stop."""

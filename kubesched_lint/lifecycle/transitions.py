@@ -207,7 +207,10 @@ class Transitions:
 
     def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Iterator[Move]:
         """Yield the binding once for each choice of devices that the search knows; a course knows one."""
-        after = with_bound(state, position, slot, 1)
+        there = slot
+        if self.oracle.unreachable >> position & 1 and not pinned:
+            there = self.pod_types.stranded(slot, terminating=False)
+        after = with_bound(state, position, there, 1)
         if pinned:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
@@ -360,6 +363,12 @@ class Transitions:
             daemons = self._daemons[desired.workload]
             yield from (partial(daemons.deleted, state, option) for option in daemons.options(state))
         elif kind == "StatefulSet":
+            if (
+                self.oracle.unreachable
+                and stateful.is_pooled(desired)
+                and stateful.is_torn_apart(self.pod_types, desired, state)
+            ):
+                self.oracle.gave_up = True  # which ordinals terminate is not known
             for found in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
                 yield partial(_found, found)
         elif changes := self._resizing(desired, counts):

@@ -261,6 +261,23 @@ def _place(place: Location) -> dict[str, object]:
 
 
 def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
+    ends = {"deleted": cell.deleted, "unreachable": cell.unreachable}
+    both = {name: None if end is None else _end_of_loss(end) for name, end in ends.items()}
+    return {**_told_of(simulation, cell), **(both if cell.deleted is not None else {})}
+
+
+def _end_of_loss(cell: Cell) -> dict[str, object]:
+    return {
+        "verdict": cell.verdict,
+        "text": cell.text,
+        "bound": {"min": cell.bound.least, "max": cell.bound.most, "by": cell.bound.by},
+        "proven": cell.proven,
+        "because": cell.why,
+        "missing": cell.missing,
+    }
+
+
+def _told_of(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
     place = simulation.place(cell)
     return {
         "event": cell.event,

@@ -1,0 +1,92 @@
+"""A loss is two events: the lost nodes are deleted, or they are only unreachable. One cell shows the worse end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint.lifecycle.matrix import Matrix, Row
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.lifecycle.unreachable import HELP, why_apart
+from kubesched_lint.lifecycle.verdicts import (
+    BAD,
+    BY_SCORES,
+    DEPENDS,
+    FINE,
+    LIKELY,
+    NONE,
+    REFUSED,
+    UNKNOWN,
+    Cell,
+    Range,
+    nothing,
+)
+
+_OTHER_END = {deleted: unreachable for unreachable, deleted in UNREACHABLE_OF.items()}
+_RANKS = {each: rank for rank, each in enumerate((NONE, FINE, LIKELY, BY_SCORES, UNKNOWN, DEPENDS, BAD, REFUSED))}
+"""Best to worst; an unknown end is worse than a good one, and no worse than one that is known to be bad."""
+
+
+def both_ends(events: Sequence[str]) -> Iterator[str]:
+    """Yield the events, each loss of nodes followed by what it is if the nodes are only unreachable."""
+    for event in events:
+        yield event
+        if event in _OTHER_END:
+            yield _OTHER_END[event]
+
+
+def of_end(event: str, number: int, matrix: Matrix, cell: Callable[[str, int], Cell]) -> Cell:
+    """Return the cell of one end; nothing where unreachable nodes are told to leave a workload what deleted ones do."""
+    if event in UNREACHABLE_OF and not matrix.tells_apart(event, number):
+        return nothing(event)
+    return cell(event, number)
+
+
+def with_worse_ends(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
+    """Return the rows with one cell for both ends of a loss."""
+    return tuple(replace(row, cells=tuple(_joined(row, matrix))) for row in rows)
+
+
+def _joined(row: Row, matrix: Matrix) -> Iterator[Cell]:
+    others = {cell.event: cell for cell in row.cells if cell.event in UNREACHABLE_OF}
+    for cell in row.cells:
+        other = others.get(_OTHER_END.get(cell.event, ""))
+        if cell.event not in UNREACHABLE_OF:
+            yield cell if other is None else _worse(cell, other, row.number, matrix)
+
+
+def _worse(deleted: Cell, other: Cell, number: int, matrix: Matrix) -> Cell:
+    """Return the cell of the worse end, with both."""
+    if deleted.verdict in (NONE, REFUSED):
+        return deleted
+    place = matrix.place(number)
+    if other.verdict == NONE or place is None:
+        return replace(deleted, deleted=deleted, unreachable=deleted)
+    unreachable = replace(_told(other, matrix.setting, place), event=deleted.event)
+    ends = {"deleted": deleted, "unreachable": unreachable}
+    bound = _together(deleted.bound, unreachable.bound)
+    if _badness(unreachable) <= _badness(deleted):
+        return replace(deleted, bound=bound, **ends)
+    good = unreachable.verdict in (FINE, LIKELY)
+    text = unreachable.text if good else f"{unreachable.text.removesuffix(' ?')} unreachable"
+    return replace(unreachable, bound=bound, text=f"{text} ?" if unreachable.text.endswith(" ?") else text, **ends)
+
+
+def _badness(cell: Cell) -> tuple[int, bool, int]:
+    return _RANKS[cell.verdict], cell.verdict == BAD and cell.proven, -cell.bound.least
+
+
+def _together(one: Range, other: Range) -> Range:
+    if one == other:
+        return one
+    return Range(min(one.least, other.least), max(one.most, other.most), one.by if one.by == other.by else "bound")
+
+
+def _told(cell: Cell, setting: Setting, place: int) -> Cell:
+    """Return the cell of unreachable nodes with what makes the difference, and what helps."""
+    reason = why_apart(setting, cell.event, place)
+    if not reason or cell.verdict in (FINE, LIKELY):
+        return cell
+    counted = "" if reason in cell.why else f"; {cell.why}"
+    return replace(cell, why=f"while the nodes are unreachable, {reason}: {HELP.get(reason, HELP[''])}{counted}")

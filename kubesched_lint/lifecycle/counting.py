@@ -15,7 +15,7 @@ from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
-from kubesched_lint.lifecycle.unreachable import if_unreachable
+from kubesched_lint.lifecycle.unreachable import if_unreachable, why_apart
 
 
 class Counting:
@@ -41,6 +41,14 @@ class Counting:
                 sharpened(self.setting, event, number, bounds)
             self._known[event, number] = bounds
         return bounds
+
+    def tells_apart(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether a workload may end otherwise on unreachable nodes (``event``) than without deleted ones.
+
+        Counting asks only what concerns the workload itself; to a search it may matter what others do.
+        """
+        deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
 
     def exceeds(self, members: Collection[int], states: int) -> bool:
         """Whether a search over members that preempts nothing surely meets more states of a deploy.

@@ -16,12 +16,11 @@ from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.lifecycle.node_events import drain, lose, lose_contact
 from kubesched_lint.lifecycle.quotas import as_granted
-from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting, zones
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State, tally
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
 
 _SCALE_TO = "scale-to-"
@@ -246,16 +245,6 @@ def size_after(setting: Setting, event: str, number: int) -> int:
     replicas = setting.workloads[number].replicas
     least = max(scaler.min_replicas, 1) if scaler is not None else -(-replicas // 2)
     return min(least, replicas)
-
-
-@once_per_setting
-def zones(setting: Setting) -> dict[str, list[str]]:
-    """Return zone → names of its nodes."""
-    found: dict[str, list[str]] = {}
-    for node in setting.nodes:
-        if ZONE in node.labels:
-            found.setdefault(node.labels[ZONE], []).append(node.name)
-    return found
 
 
 def _may_stay(desired: DesiredState) -> int:

@@ -43,7 +43,7 @@ class NodeChange(Struct, frozen=True):
     unreachable: Names = frozenset()
     """Nobody hears of them any more: their Node objects stay, with taints, and nobody there ends their pods."""
     halted: Names = frozenset()
-    """Those of ``unreachable`` from which nothing is evicted (see ``made_unreachable``)."""
+    """Those of ``unreachable`` from which nothing is evicted (see ``with_halted``)."""
     tainted: tuple[tuple[Names, Taint], ...] = ()
     unlabelled: tuple[tuple[Names, str], ...] = ()
     added: tuple[Newcomer, ...] = ()
@@ -122,19 +122,24 @@ class NodeChange(Struct, frozen=True):
 
 
 def made_unreachable(names: Iterable[str], nodes: Sequence[Node]) -> NodeChange:
-    """Return the change in which nodes report no more.
+    """Return the change in which nodes report no more."""
+    return with_halted(NodeChange(unreachable=frozenset(names)), nodes)
 
-    The controller evicts nothing while every zone is out, nor from a zone in which more than two nodes are out, 55 %
-    or more but not all, unless it is large (``pkg/controller/nodelifecycle``, ComputeZoneState, ReducedQPSFunc).
+
+def with_halted(change: NodeChange, nodes: Sequence[Node]) -> NodeChange:
+    """Return the change of these nodes with those from which nothing is evicted.
+
+    The controller stops while every zone is out. It also stops in a zone in which more than two nodes are out, 55 % or
+    more but not all, unless it is large (``pkg/controller/nodelifecycle``, ComputeZoneState, ReducedQPSFunc).
     """
-    out, zones = frozenset(names), dict[tuple[str, str], list[Node]]()
-    for node in nodes:
+    out, zones = change.unreachable, dict[tuple[str, str], list[Node]]()
+    for node in change.nodes(nodes):
         zones.setdefault((node.labels.get(REGION, ""), node.labels.get(ZONE, "")), []).append(node)
     down = {zone: [n for n in own if n.name in out or not _is_ready(n)] for zone, own in zones.items()}
     if all(len(down[zone]) == len(own) for zone, own in zones.items()):
-        return NodeChange(unreachable=out, halted=out)
+        return replace(change, halted=out)
     halted = (node for zone, own in zones.items() if _is_partly_out(len(down[zone]), len(own)) for node in own)
-    return NodeChange(unreachable=out, halted=out.intersection(node.name for node in halted))
+    return replace(change, halted=out.intersection(node.name for node in halted))
 
 
 def _is_ready(node: Node) -> bool:
@@ -184,8 +189,11 @@ class Hypothesis(Struct, frozen=True):
         return frozenset(event for event, is_part in parts.items() if is_part)
 
 
-def together(event: str, parts: Iterable[Hypothesis]) -> Hypothesis:
-    """Return the hypothesis that all parts happen at once; new nodes are tainted as the nodes that they resemble."""
+def together(event: str, parts: Iterable[Hypothesis], nodes: Sequence[Node]) -> Hypothesis:
+    """Return the hypothesis that all parts happen at once; new nodes are tainted as the nodes that they resemble.
+
+    ``nodes``: as they are before.
+    """
     parts = tuple(parts)
     changes = [part.change for part in parts]
     added = tuple(newcomer for c in changes for newcomer in c.added)
@@ -193,17 +201,18 @@ def together(event: str, parts: Iterable[Hypothesis]) -> Hypothesis:
     def with_added(names: Names) -> Names:
         return names | {newcomer.node.name for newcomer in added if newcomer.like in names}
 
+    lost = frozenset[str]().union(*(c.lost for c in changes))
     change = NodeChange(
-        frozenset().union(*(c.lost for c in changes)),
-        frozenset().union(*(c.unreachable for c in changes)),
-        frozenset().union(*(c.halted for c in changes)),
+        lost,
+        frozenset().union(*(c.unreachable for c in changes)) - lost,
+        frozenset(),
         tuple(dict.fromkeys((with_added(names), taint) for c in changes for names, taint in c.tainted)),
         tuple(dict.fromkeys((with_added(names), key) for c in changes for names, key in c.unlabelled)),
         added,
     )
     return Hypothesis(
         event,
-        change,
+        with_halted(change, nodes),
         {number: size for part in parts for number, size in part.sizes.items()},
         any(part.rolls for part in parts),
         tuple(dict.fromkeys(name for part in parts for name in part.upgraded)),

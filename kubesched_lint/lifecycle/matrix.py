@@ -29,7 +29,6 @@ from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
-from kubesched_lint.lifecycle.unreachable import why_apart
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
 from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.world.limits import MOST_NODES
@@ -58,7 +57,7 @@ class Matrix:
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self._counting = Counting(self.setting)
+        self.counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -79,7 +78,7 @@ class Matrix:
                 for place in asked:
                     for event in events:
                         if not idle(self.setting, event, place):
-                            self._counting.bounds(event, group_in(self.setting, event, place), place)
+                            self.counting.bounds(event, group_in(self.setting, event, place), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
 
@@ -115,7 +114,7 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        bounds = self._counting.bounds(event, members, place)
+        bounds = self.counting.bounds(event, members, place)
         if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
             return True
         if bounds.is_fine or bounds.is_bad:
@@ -130,8 +129,6 @@ class Matrix:
         reason = idle(self.whole, event, number)
         if reason:
             return verdicts.nothing(event, reason)
-        if event in UNREACHABLE_OF and not self.tells_apart(event, number):
-            return replace(self._without_limit(UNREACHABLE_OF[event], number), event=event)
         decision = self.whole.decisions.get(number, CREATED)
         if decision.refusal is not None:
             return creation.refused(self.whole, event, number, decision.refusal)
@@ -139,17 +136,6 @@ class Matrix:
         if decision.unknown:
             return creation.undecided(self.setting, event, place, decision)
         return creation.beside_undecided(self._cell(event, place), self.setting, place)
-
-    def tells_apart(self, event: str, number: int) -> bool:
-        """Whether a workload of ``whole`` may end otherwise on unreachable nodes (``event``) than without deleted ones.
-
-        Counting says so of one workload; what others do may matter to a search.
-        """
-        place, reached = self._places.get(number), self.whole.decisions.get(number, CREATED)
-        if place is None or reached.refusal is not None or reached.unknown or idle(self.whole, event, number):
-            return False
-        bounds = self._counting.bounds(UNREACHABLE_OF[event], group_in(self.setting, event, place), place)
-        return bool(why_apart(self.setting, event, place)) or not (bounds.is_fine or bounds.is_bad)
 
     def _cell(self, event: str, number: int) -> Cell:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
@@ -168,7 +154,7 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
-        bounds = self._counting.bounds(event, members, number)
+        bounds = self.counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
         scope = scope_of(self.setting, members)
@@ -195,6 +181,8 @@ class Matrix:
             return self._from_bounds(event, number, bounds)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
+        if event in UNREACHABLE_OF and self.setting.workloads[number].kind == "StatefulSet":
+            return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
         if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
@@ -280,7 +268,7 @@ class Matrix:
             return None
         setting = self.setting
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
-        if not driving and self._counting.exceeds(members, self.effort.states):
+        if not driving and self.counting.exceeds(members, self.effort.states):
             self._cut_short.add(members)
             return None
         explore = partial(

@@ -23,7 +23,7 @@ from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import admitted, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
+from kubesched_lint.model.node import ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.model.resources import device_class_resources
@@ -366,6 +366,16 @@ def once_per_workload(build: Callable[[Setting, int], T]) -> Callable[[Setting, 
         return found[number]
 
     return remembered
+
+
+@once_per_setting
+def zones(setting: Setting) -> dict[str, list[str]]:
+    """Return zone → names of its nodes."""
+    found: dict[str, list[str]] = {}
+    for node in setting.nodes:
+        if ZONE in node.labels:
+            found.setdefault(node.labels[ZONE], []).append(node.name)
+    return found
 
 
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:

@@ -34,6 +34,8 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
+UNREACHABLE = " unreachable"
+"""The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
 
 class Witness(Struct, frozen=True):

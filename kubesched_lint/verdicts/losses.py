@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kubesched_lint.admission.decision import CREATED
+from kubesched_lint.lifecycle.event_outcomes import idle
+from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
-from kubesched_lint.lifecycle.unreachable import HELP, why_apart
+from kubesched_lint.lifecycle.unreachable import why_apart
 from kubesched_lint.lifecycle.verdicts import (
     BAD,
     BY_SCORES,
@@ -18,6 +21,7 @@ from kubesched_lint.lifecycle.verdicts import (
     NONE,
     REFUSED,
     UNKNOWN,
+    UNREACHABLE,
     Cell,
     Range,
     nothing,
@@ -38,9 +42,16 @@ def both_ends(events: Sequence[str]) -> Iterator[str]:
 
 def of_end(event: str, number: int, matrix: Matrix, cell: Callable[[str, int], Cell]) -> Cell:
     """Return the cell of one end; nothing where unreachable nodes are told to leave a workload what deleted ones do."""
-    if event in UNREACHABLE_OF and not matrix.tells_apart(event, number):
+    if event in UNREACHABLE_OF and not _are_apart(event, number, matrix):
         return nothing(event)
     return cell(event, number)
+
+
+def _are_apart(event: str, number: int, matrix: Matrix) -> bool:
+    place, decision = matrix.place(number), matrix.whole.decisions.get(number, CREATED)
+    if place is None or decision.unknown or idle(matrix.whole, event, number):
+        return False
+    return matrix.counting.tells_apart(event, group_in(matrix.setting, event, place), place)
 
 
 def with_worse_ends(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
@@ -69,7 +80,7 @@ def _worse(deleted: Cell, other: Cell, number: int, matrix: Matrix) -> Cell:
     if _badness(unreachable) <= _badness(deleted):
         return replace(deleted, bound=bound, **ends)
     good = unreachable.verdict in (FINE, LIKELY)
-    text = unreachable.text if good else f"{unreachable.text.removesuffix(' ?')} unreachable"
+    text = unreachable.text if good else f"{unreachable.text.removesuffix(' ?')}{UNREACHABLE}"
     return replace(unreachable, bound=bound, text=f"{text} ?" if unreachable.text.endswith(" ?") else text, **ends)
 
 
@@ -86,7 +97,5 @@ def _together(one: Range, other: Range) -> Range:
 def _told(cell: Cell, setting: Setting, place: int) -> Cell:
     """Return the cell of unreachable nodes with what makes the difference, and what helps."""
     reason = why_apart(setting, cell.event, place)
-    if not reason or cell.verdict in (FINE, LIKELY):
-        return cell
-    counted = "" if reason in cell.why else f"; {cell.why}"
-    return replace(cell, why=f"while the nodes are unreachable, {reason}: {HELP.get(reason, HELP[''])}{counted}")
+    is_said = not reason or reason in cell.why or cell.verdict in (FINE, LIKELY)
+    return cell if is_said else replace(cell, why=f"{cell.why}; {reason}" if cell.why else reason)

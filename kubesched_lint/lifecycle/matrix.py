@@ -141,6 +141,8 @@ class Matrix:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
         if event == "hpa-max" and cell.verdict != BAD:
             cell = self._rolled_out_there(cell, number)
+        if cell.verdict == BAD and quotas.may_be_freed(self.setting, event, number):
+            cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell

@@ -292,7 +292,7 @@ class Transitions:
         """
         workload, revision, _ = self.pod_types.slots[slot]
         desired = self._desired[workload]
-        if self._kind(desired) not in _REMAKING or desired.made:
+        if self._kind(desired) not in _REMAKING or desired.made or desired.spec.replaces_late:
             return state
         newest = revision if self._kind(desired) == "Deployment" else desired.revision
         return with_waiting(state, self.pod_types.slot(workload, newest, unready=desired.unready), FRESH, count)
@@ -329,9 +329,16 @@ class Transitions:
         if self._kind(desired) == "Deployment":
             strategy = desired.spec.strategy
             return dict(_synced(strategy, desired.replicas, desired.revision, tuple(sets)))
-        have = sum(s.size for s in sets)
+        have = sum(s.size for s in sets) + self._not_ended(desired, counts)
         newest = sum(s.size for s in sets if s.revision == desired.revision)
         return {desired.revision: newest + desired.replicas - have} if have != desired.replicas else {}
+
+    def _not_ended(self, desired: DesiredState, counts: PodCounts) -> int:
+        """Return how many terminating pods a Job waits for before it replaces them."""
+        if not desired.spec.replaces_late:
+            return 0
+        slots, terminating = self.pod_types.slots_of.get(desired.workload, ()), self.pod_types.terminating
+        return sum(counts.bound.get(slot, 0) for slot in slots if terminating[slot])
 
     def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
         found = []

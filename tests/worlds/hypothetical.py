@@ -170,6 +170,10 @@ class Deployed(Courses):
         self.values: dict[int, Value] = {}
         super().__init__(world)
 
+    @property
+    def can_oversleep(self) -> bool:
+        return self._may_oversleep()
+
     def _standing(self, value: Value) -> Kind:
         kind = super()._standing(value)
         self.values[kind.number] = value
@@ -265,6 +269,8 @@ def reference(world: World, change: Change) -> dict[str, set[End]] | None:
         before = finals(courses)
         if before is None or len(before) > MOST_ENDS:
             return None
+        if courses.can_oversleep and any(position < 0 for state in before for _, position in state.pods):
+            return None  # whether those that wait notice the change is not followed
         found: dict[str, set[End]] = {}
         for state in before:
             later = Later(courses.after_change(world, change, state), change)

@@ -40,13 +40,13 @@ class NodeChange(Struct, frozen=True):
 
     lost: Names = frozenset()
     """Their Node objects and their pods are deleted."""
+    tainted: tuple[tuple[Names, Taint], ...] = ()
+    unlabelled: tuple[tuple[Names, str], ...] = ()
+    added: tuple[Newcomer, ...] = ()
     unreachable: Names = frozenset()
     """Nobody hears of them any more: their Node objects stay, with taints, and nobody there ends their pods."""
     halted: Names = frozenset()
     """Those of ``unreachable`` from which nothing is evicted (see ``with_halted``)."""
-    tainted: tuple[tuple[Names, Taint], ...] = ()
-    unlabelled: tuple[tuple[Names, str], ...] = ()
-    added: tuple[Newcomer, ...] = ()
 
     def index(self, before: NodeIndex) -> NodeIndex:
         """Return the index of the nodes afterwards: those that stay, in their order, then those that come."""
@@ -204,11 +204,10 @@ def together(event: str, parts: Iterable[Hypothesis], nodes: Sequence[Node]) -> 
     lost = frozenset[str]().union(*(c.lost for c in changes))
     change = NodeChange(
         lost,
-        frozenset().union(*(c.unreachable for c in changes)) - lost,
-        frozenset(),
         tuple(dict.fromkeys((with_added(names), taint) for c in changes for names, taint in c.tainted)),
         tuple(dict.fromkeys((with_added(names), key) for c in changes for names, key in c.unlabelled)),
         added,
+        frozenset().union(*(c.unreachable for c in changes)) - lost,
     )
     return Hypothesis(
         event,

@@ -268,7 +268,7 @@ def _place(place: Location) -> dict[str, object]:
 def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
     ends = {"deleted": cell.deleted, "unreachable": cell.unreachable}
     both = {name: None if end is None else _end_of_loss(end) for name, end in ends.items()}
-    return {**_told_of(simulation, cell), **(both if cell.deleted is not None else {})}
+    return {**_told_of(simulation, cell), **both}
 
 
 def _end_of_loss(cell: Cell) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import group_in
@@ -51,7 +52,8 @@ def _are_apart(event: str, number: int, matrix: Matrix) -> bool:
     place, decision = matrix.place(number), matrix.whole.decisions.get(number, CREATED)
     if place is None or decision.unknown or idle(matrix.whole, event, number):
         return False
-    return matrix.counting.tells_apart(event, group_in(matrix.setting, event, place), place)
+    members = group_in(matrix.setting, event, place)
+    return work.tried(lambda: matrix.counting.tells_apart(event, members, place), True, 2)
 
 
 def with_worse_ends(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
@@ -96,6 +98,6 @@ def _together(one: Range, other: Range) -> Range:
 
 def _told(cell: Cell, setting: Setting, place: int) -> Cell:
     """Return the cell of unreachable nodes with what makes the difference, and what helps."""
-    reason = why_apart(setting, cell.event, place)
+    reason = work.tried(lambda: why_apart(setting, cell.event, place), "")
     is_said = not reason or reason in cell.why or cell.verdict in (FINE, LIKELY)
     return cell if is_said else replace(cell, why=f"{cell.why}; {reason}" if cell.why else reason)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
+from kubesched_lint.lifecycle.counted_cells import left_open
 from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.matrix import Matrix, Row
@@ -33,6 +34,9 @@ _RANKS = {each: rank for rank, each in enumerate((NONE, FINE, LIKELY, BY_SCORES,
 """Best to worst; an unknown end is worse than a good one, and no worse than one that is known to be bad."""
 
 
+_NOT_KNOWN = "too many steps to tell"
+
+
 def both_ends(events: Sequence[str]) -> Iterator[str]:
     """Yield the events, each loss of nodes followed by what it is if the nodes are only unreachable."""
     for event in events:
@@ -41,14 +45,35 @@ def both_ends(events: Sequence[str]) -> Iterator[str]:
             yield _OTHER_END[event]
 
 
-def of_end(event: str, number: int, matrix: Matrix, cell: Callable[[str, int], Cell]) -> Cell:
-    """Return the cell of one end; nothing where unreachable nodes are told to leave a workload what deleted ones do."""
-    if event in UNREACHABLE_OF and not _are_apart(event, number, matrix):
+def cells_of(events: Iterable[str], number: int, matrix: Matrix) -> Iterator[Cell]:
+    """Yield the cells of a workload for the events of ``both_ends``.
+
+    The cell of unreachable nodes is empty where that of deleted ones says the same: where counting tells so, and where
+    traces decide but nothing of the workload itself makes a difference.
+    """
+    known: dict[str, Cell] = {}
+    for event in events:
+        if event not in UNREACHABLE_OF:
+            known[event] = matrix.cell(event, number)
+            yield known[event]
+        else:
+            yield _if_unreachable(event, number, matrix, known[UNREACHABLE_OF[event]])
+
+
+def _if_unreachable(event: str, number: int, matrix: Matrix, deleted: Cell) -> Cell:
+    place, setting = matrix.place(number), matrix.setting
+    if place is None or not _are_apart(event, number, matrix):
         return nothing(event)
-    return cell(event, number)
+    if deleted.verdict == FINE or work.tried(lambda: why_apart(setting, event, place), _NOT_KNOWN):
+        return matrix.cell(event, number)
+    if deleted.verdict not in (BAD, DEPENDS):
+        return nothing(event)
+    bounds = matrix.counting.bounds(event, group_in(setting, event, place), place)
+    return left_open(event, bounds, "a trace, which nothing follows where the end of deleted nodes is bad already", ())
 
 
 def _are_apart(event: str, number: int, matrix: Matrix) -> bool:
+    """Whether a workload may end otherwise on unreachable nodes than without deleted ones."""
     place, decision = matrix.place(number), matrix.whole.decisions.get(number, CREATED)
     if place is None or decision.unknown or idle(matrix.whole, event, number):
         return False

@@ -22,7 +22,7 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
-from kubesched_lint.verdicts.losses import both_ends, of_end, with_worse_ends
+from kubesched_lint.verdicts.losses import both_ends, cells_of, with_worse_ends
 from kubesched_lint.verdicts.refuting import Refuter, established_cells
 from kubesched_lint.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
@@ -92,9 +92,12 @@ class Table:
         return found, placed(rows[0].cells[0], self._world)
 
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
-        for event in events:
-            at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
-            yield of_end(event, number, self.matrix, self.matrix.cell)
+        def told() -> Iterator[str]:
+            for event in events:
+                at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+                yield event
+
+        return cells_of(told(), number, self.matrix)
 
     def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """Return the rows after traces with other scores, and with what cards of custom resources call unknown.

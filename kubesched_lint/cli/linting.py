@@ -43,6 +43,8 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
+    claiming: Settings | None = None
+    """The settings with all targets, if the run says what none of them reads."""
 
 
 def linted(call: Invocation) -> int:
@@ -67,6 +69,10 @@ def _linted_once(call: Invocation) -> int:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
+        if wanted.claiming is not None:
+            from kubesched_lint.cli.targets import saying_unclaimed
+
+            run = replace(run, report=saying_unclaimed(run.report, wanted.claiming, call.params["paths"] or ()))
         if mending:
             reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
         show(
@@ -108,12 +114,13 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
 
     paths, several, question = chosen(call, settings, paths, names)
     shares_baseline = not has_whole_baseline(settings, several)
+    claiming = settings if settings.config.targets and not names else None
     if len(several) == 1:
         one = several[0]
-        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name)
+        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name, claiming)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
-    return _Wanted(settings, paths, several, question, shares_baseline)
+    return _Wanted(settings, paths, several, question, shares_baseline, claiming=claiming)
 
 
 def _run(

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.lint import targets as module
 from kubesched_lint.commands.lint.merging import merged
-from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.commands.lint.run import Request, Shared
 from kubesched_lint.commands.lint.targets import TargetOutcome, TargetWork, check_target, check_targets
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
@@ -166,10 +166,12 @@ def work(repo: Path) -> list[TargetWork]:
     ]
 
 
-def _stumbling(parent: int, stumble: Callable[[], object], work: TargetWork) -> TargetOutcome:
+def _stumbling(
+    parent: int, stumble: Callable[[], object], work: TargetWork, shared: Shared | None = None
+) -> TargetOutcome:
     if os.getpid() != parent and work.name == "edge":
         stumble()
-    return check_target(work)
+    return check_target(work, shared)
 
 
 def _raises() -> None:
@@ -203,7 +205,7 @@ def test_what_fails_here_too_fails_as_in_one_process(work: list[TargetWork], mon
     assert not reasons
 
 
-def _always_fails(_: TargetWork) -> TargetOutcome:
+def _always_fails(_: TargetWork, __: Shared) -> TargetOutcome:
     raise ZeroDivisionError
 
 

@@ -237,6 +237,8 @@ class Finding(Struct, frozen=True):
     """The rule in preview with a finding of the same object that names the cause better; readers see them as one."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
+    owner: str = ""
+    """Who is to mend it: by CODEOWNERS, or ``namespace shop``; empty where nobody asked."""
     rendered: str = ""
     """The kustomization that renders its object, if the run renders several and ``location`` does not tell which."""
 

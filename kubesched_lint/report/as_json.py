@@ -85,6 +85,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         **({"toldBy": finding.told_by} if finding.told_by else {}),
         **({"also": [_part(part, finding) for part in finding.also]} if finding.also else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
+        **({"owner": finding.owner} if finding.owner else {}),
         **_rendered(finding),
     }
 

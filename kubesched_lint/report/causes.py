@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report
+from kubesched_lint.text import many
 
 _WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
@@ -68,7 +69,7 @@ def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:
         return
     alike = (finding.rule, finding.severity, finding.targets)
     if finding.cause:
-        yield (*alike, finding.cause, *_nameless_premises(finding))
+        yield (*alike, finding.cause, finding.owner, *_nameless_premises(finding))
     yield (*alike, finding.location, finding.at, mistake)
     yield (*alike, finding.object, finding.at, finding.message, finding.evidence.text)
 
@@ -109,7 +110,7 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
     for number, finding in enumerate(findings):
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
-            key = (finding.rule, finding.severity)
+            key = (finding.rule, finding.severity, finding.owner)
         elif rules[finding.rule] > 1:
             key = _likeness(finding)
         alike.setdefault(key, []).append(finding)
@@ -124,6 +125,32 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
 def _group(findings: Sequence[Finding], told: Sequence[Finding] = ()) -> FindingGroup:
     first, *others = (member for finding in (*findings, *told) for member in members(finding))
     return FindingGroup(first, tuple(others), len(findings))
+
+
+class OwnedGroups(Struct, frozen=True):
+    """The groups of one owner; ``owner`` is empty if a report names none, because there are no others."""
+
+    owner: str
+    groups: tuple[FindingGroup, ...]
+
+    @property
+    def title(self) -> str:
+        """Return ``@org/team: 3 errors, 1 warning``."""
+        numbers = dict.fromkeys(sorted({group.first.severity for group in self.groups}, reverse=True), 0)
+        for group in self.groups:
+            numbers[group.first.severity] += group.count
+        return f"{self.owner}: {', '.join(many(number, severity.word) for severity, number in numbers.items())}"
+
+
+def by_owner(groups: Iterable[FindingGroup]) -> list[OwnedGroups]:
+    """Return the groups of each owner, those of the owner with the worst findings first."""
+    owned: dict[str, list[FindingGroup]] = {}
+    for group in groups:
+        owned.setdefault(group.first.owner, []).append(group)
+    if len(owned) < 2:
+        return [OwnedGroups("", tuple(group)) for group in owned.values()]
+    parts = [OwnedGroups(owner, tuple(its)) for owner, its in owned.items()]
+    return sorted(parts, key=lambda part: (-max(group.first.severity for group in part.groups), part.owner))
 
 
 def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
@@ -141,7 +168,7 @@ def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield each finding alone, but those of a rule with ``once_per_run`` in one group at the place of the first."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for number, finding in enumerate(findings):
-        key = (finding.rule, finding.severity, finding.targets) if finding.once_per_run else (number,)
+        key = (finding.rule, finding.severity, finding.targets, finding.owner) if finding.once_per_run else (number,)
         groups.setdefault(key, []).append(finding)
     yield from map(_group, groups.values())
 
@@ -173,6 +200,7 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
         finding.rule,
         finding.severity,
         finding.targets,
+        finding.owner,
         evidence.kind,
         *(_numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
         evidence.assumes,

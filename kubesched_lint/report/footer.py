@@ -77,7 +77,7 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
     if summary.targets:
-        yield from (("target", f"{t.name}: {t.cluster}: {t.verdict}") for t in summary.targets)
+        yield from (("target", line) for line in _targets(summary))
     else:
         yield "cluster", cluster(report)
     if summary.configuration:
@@ -90,6 +90,17 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     yield from (("note", note) for note in summary.notes)
     yield from (("decide", question) for question in summary.questions)
     yield "result", f"{outcome(report)}{_softened(report)}"
+
+
+def _targets(summary: Summary) -> Iterator[str]:
+    """One line per target; of many targets, one line for those of which the same is said."""
+    alike: dict[object, list[TargetSummary]] = {}
+    for number, target in enumerate(summary.targets):
+        is_one_of_few = len(summary.targets) <= LONGEST_LIST
+        alike.setdefault(number if is_one_of_few else (target.cluster, target.verdict), []).append(target)
+    for first, *others in alike.values():
+        names = first_few([first.name, *(other.name for other in others)])
+        yield f"{names}: {first.cluster}: {first.verdict}"
 
 
 def _left_out(summary: Summary, most: int) -> Iterator[str]:

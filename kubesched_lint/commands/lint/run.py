@@ -35,6 +35,7 @@ from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
 from kubesched_lint.manifests.meant import Scope
 from kubesched_lint.project.baseline import read_baseline
+from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
@@ -216,7 +217,7 @@ def checked(
     report = (
         requiring_workloads(report, request.paths, partial=options.partial) if request.require_workloads else report
     )
-    report = _saying_what_is_weaker(report, judged, changes, request)
+    report = with_owners(_saying_what_is_weaker(report, judged, changes, request))
     return LintRun(report, options, material, held)
 
 

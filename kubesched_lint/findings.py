@@ -203,6 +203,10 @@ class Suppression(Struct, frozen=True):
     reason: str
     location: Location | None = None
     known: bool = False
+    until: str = ""
+    """The last day on which it holds; empty: it has no end."""
+    owner: str = ""
+    """Who answers for it, ``@team``."""
 
 
 class Finding(Struct, frozen=True):
@@ -295,6 +299,18 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+class EndingException(Struct, frozen=True, order=True):
+    """A waiver or an entry of a baseline that has ended, or ends soon."""
+
+    until: str
+    rule: str
+    object: str
+    path: str
+    line: int
+    owner: str = ""
+    has_ended: bool = False
+
+
 class TargetSummary(Struct, frozen=True):
     """One target of a run over several: ``verdict`` counts its findings in words."""
 
@@ -325,6 +341,8 @@ class Summary(Struct, frozen=True):
     """The active configuration, what makes the gate weaker, and what may do so; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
+    exceptions: tuple[EndingException, ...] = ()
+    """Exceptions that have ended, and those that end within a month."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """What makes pods and was not judged, by kind: ``HelmRelease``, ``Helm chart``."""
 

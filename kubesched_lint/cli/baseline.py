@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
@@ -223,7 +224,7 @@ def _work(context: typer.Context, settings: Settings, paths: list[str] | None, n
     found, targets, question = chosen(context, settings, paths or (), names)
     if question:
         context.fail(f"{question}.")
-    return _Work(settings, tuple(found), targets)
+    return _Work(replace(settings, is_recording=True), tuple(found), targets)
 
 
 def _refuse_errors(report: Report) -> None:

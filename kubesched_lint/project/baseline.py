@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.exceptions import is_day
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
 from kubesched_lint.limits import LARGEST_OUTPUT
@@ -22,6 +23,8 @@ from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
+_TERMS = ("reason", "until", "owner")
+"""The fields that a person may add to an entry."""
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
@@ -32,6 +35,10 @@ class KnownFinding(Struct, frozen=True):
     object: ObjectRef
     at: str
     severity: Severity
+    reason: str = ""
+    """What a person wrote into the entry; it says nothing about which finding it is."""
+    until: str = ""
+    owner: str = ""
 
     @property
     def key(self) -> tuple[str, ObjectRef, str]:
@@ -97,32 +104,37 @@ def held_against(
     An entry matches one finding; a repeated entry matches several. An unmatched entry is gone if its rule ``ran`` and
     its object is among the ``objects`` that were read. ``objects`` is called only when entries are unmatched.
     """
-    room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
-    for entry in entries:
-        room.setdefault(entry.key, []).append(entry.severity)
-    known = Suppression(f"known in {source}", known=True)
+    room: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.severity, bool(entry.until), entry.until)):
+        room.setdefault(entry.key, []).append(entry)
     findings = list(report.findings)
     # The most severe first, so that each takes the least severe entry that covers it.
     for number in sorted(range(len(findings)), key=lambda n: -findings[n].severity):
         finding = findings[number]
         left = room.get(entry_of(finding).key, ())
-        enough = [severity for severity in left if severity >= finding.severity]
-        if finding.suppressed is None and enough:
-            room[entry_of(finding).key].remove(min(enough))
-            findings[number] = replace(finding, suppressed=known)
+        covering = next((one for one in left if one.severity >= finding.severity), None)
+        if finding.suppressed is None and covering is not None:
+            room[covering.key].remove(covering)
+            findings[number] = replace(finding, suppressed=_known(covering, source))
     for part in errors_behind(finding for finding in findings if finding.suppressed and finding.suppressed.known):
         left = room.get(entry_of(part).key, [])
-        if part.severity in left:
-            left.remove(part.severity)
-            part = replace(part, suppressed=known)
+        covering = next((one for one in left if one.severity is part.severity), None)
+        if covering is not None:
+            left.remove(covering)
+            part = replace(part, suppressed=_known(covering, source))
         findings.append(part)
     explained = {_key(part.rule, f.object, part.at) for f in findings for part in f.also}
-    unmatched = [KnownFinding(*key, each) for key, left in room.items() if key not in explained for each in left]
+    unmatched = [entry for key, left in room.items() if key not in explained for entry in left]
     gone = [entry for entry in unmatched if entry.rule in ran]
     if gone:
         there = objects()
         gone = [entry for entry in gone if entry.object in there]
     return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone), tuple(unmatched))
+
+
+def _known(entry: KnownFinding, source: str) -> Suppression:
+    """Why a finding is known: what its entry says, else that the baseline lists it."""
+    return Suppression(entry.reason or f"known in {source}", None, True, entry.until, entry.owner)
 
 
 def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
@@ -141,7 +153,20 @@ def updated(
     was not read.
     """
     seen = {entry.key for entry in (*now, *gone)}
+    written: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
+    for entry in _ordered(entries):
+        written.setdefault(entry.key, []).append(entry)
+    now = [_as_written(entry, written.get(entry.key, [])) for entry in now]
     return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
+
+
+def _as_written(entry: KnownFinding, written: list[KnownFinding]) -> KnownFinding:
+    """Return an entry with what somebody wrote into the old one; the list loses that."""
+    if not written:
+        return entry
+    old = next((one for one in written if one.severity is entry.severity), written[0])
+    written.remove(old)
+    return replace(entry, reason=old.reason, until=old.until, owner=old.owner)
 
 
 def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -> Iterator[Change]:
@@ -226,8 +251,14 @@ def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFi
         rule = rulebook.get(found["rule"]).slug
     except UnknownRuleError:
         rule = found["rule"]  # a removed rule, or an own rule that is not loaded: the entry matches nothing
+    for name in _TERMS:
+        if not isinstance(found.get(name, ""), str):
+            raise BaselineError(f"{where}: `{name}` is no string")
+    if found.get("until") and not is_day(found["until"]):
+        raise BaselineError(f"{where}: `until` is {found['until']!r}: expected a day such as 2027-03-01")
     ref = ObjectRef(found["kind"], found["namespace"], found["name"])
-    return KnownFinding(rule, ref, found["at"], words[found["severity"]])
+    terms = (found.get(name, "") for name in _TERMS)
+    return KnownFinding(rule, ref, found["at"], words[found["severity"]], *terms)
 
 
 def _written(entry: KnownFinding) -> dict[str, str]:
@@ -239,13 +270,15 @@ def _written(entry: KnownFinding) -> dict[str, str]:
         "namespace": ref.namespace,
         "name": ref.name,
         "at": entry.at,
+        **{name: value for name in _TERMS if (value := getattr(entry, name))},
     }
 
 
 def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     def order(entry: KnownFinding) -> tuple[object, ...]:
         ref = entry.object
-        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity
+        terms = (entry.reason, entry.until, entry.owner)
+        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity, *terms
 
     return tuple(sorted(entries, key=order))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.findings import (
+    EndingException,
     Evidence,
     Finding,
     Fix,
@@ -127,9 +128,20 @@ def _suppression(finding: Finding) -> dict[str, Any] | None:
     if finding.suppressed is None:
         return None
     shown: dict[str, Any] = {"reason": finding.suppressed.reason, "known": finding.suppressed.known}
+    if finding.suppressed.until:
+        shown["until"] = finding.suppressed.until
+    if finding.suppressed.owner:
+        shown["owner"] = finding.suppressed.owner
     if finding.suppressed.location:
         shown["location"] = location(finding.suppressed.location)
     return shown
+
+
+def _exception(one: EndingException) -> dict[str, Any]:
+    where = {"path": one.path, "line": one.line}
+    owner = {"owner": one.owner} if one.owner else {}
+    ends = {"until": one.until, "hasEnded": one.has_ended}
+    return {**ends, "rule": one.rule, "object": one.object, "location": where, **owner}
 
 
 def _left_out(item: LeftOut) -> dict[str, Any]:
@@ -157,6 +169,7 @@ def _summary(report: Report) -> dict[str, Any]:
         **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
         "cluster": summary.cluster,
         "notes": list(summary.notes),
+        **({"exceptions": list(map(_exception, summary.exceptions))} if summary.exceptions else {}),
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
         **({"targets": list(map(_target, summary.targets))} if summary.targets else {}),

@@ -67,6 +67,7 @@ def _workloads_left_out(count: int) -> str:
 # --- head and tail ----------------------------------------------------------------------------------------------------
 
 
+_NOTED = ("skipped", "left out", "not read", "ends", "note")
 _HEADS = {"config": "Configuration"}
 
 
@@ -80,7 +81,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _tail(report: Report) -> Iterator[str]:
-    lines = [(label, text) for label, text in footer(report) if label in ("skipped", "left out", "not read", "note")]
+    lines = [(label, text) for label, text in footer(report) if label in _NOTED]
     if not lines:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"

@@ -87,6 +87,7 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
+    yield from (("ends", line) for line in _exceptions(summary, max(most_names, LONGEST_LIST)))
     yield from (("note", note) for note in summary.notes)
     yield from (("decide", question) for question in summary.questions)
     yield "result", f"{outcome(report)}{_softened(report)}"
@@ -101,6 +102,17 @@ def _targets(summary: Summary) -> Iterator[str]:
     for first, *others in alike.values():
         names = first_few([first.name, *(other.name for other in others)])
         yield f"{names}: {first.cluster}: {first.verdict}"
+
+
+def _exceptions(summary: Summary, most: int) -> Iterator[str]:
+    """One line per exception, the earliest end first: ``2027-03-01: some-rule at web.yaml:3 (@team)``."""
+    for one in summary.exceptions[:most]:
+        owner = f" ({one.owner})" if one.owner else ""
+        ended = ", has ended" if one.has_ended else ""
+        yield f"{one.until}{ended}: {one.rule} at {one.path}:{one.line}{owner}"
+    more = len(summary.exceptions) - most
+    if more > 0:
+        yield f"{many(more, 'more exception')} (--format json lists them all)"
 
 
 def _left_out(summary: Summary, most: int) -> Iterator[str]:

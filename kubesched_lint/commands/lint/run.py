@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import LIVE, ClusterError
+from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.known import compared
 from kubesched_lint.commands.lint.nothing import nothing_checked
@@ -203,13 +204,15 @@ def checked(
         report = _made(material, rulebook)
         written = {document.path for document in material.manifests.documents if document.rendering is None}
     held = None if entries is None else _compared(report, entries, material, rulebook)
-    report = held.report if held else report
+    report = with_ended_entries(held.report, options, rulebook) if held else report
     judged = report
     if before is not None and changes is not None:
         from kubesched_lint.commands.lint.past import reported
 
         then = None if past is None else past.report
         report = reported(report, then, material.manifests, options.namespace, before, changes)
+        report = counting_again(report, judged, changes, options.today)
+    report = with_exceptions(report, judged, options.today)
     report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
@@ -283,7 +286,7 @@ def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) 
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
-    report = place.find(key, _now)
+    report = place.find(key, now)
     if report is None:
         report = _made(material, rulebook)
         cluster, problem = material.opened
@@ -318,7 +321,7 @@ def report_on(
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(
-        report.summary, cluster=cluster.describe(_now) if cluster else "", notes=notes, unreadable_cluster=unreadable
+        report.summary, cluster=cluster.describe(now) if cluster else "", notes=notes, unreadable_cluster=unreadable
     )
     summary = with_what_is_not_judged(summary, manifests)
     unchecked = (*skipped_documents(manifests), *report.skipped)
@@ -401,7 +404,3 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

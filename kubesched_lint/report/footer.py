@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
-from kubesched_lint.report.causes import members, one_per_cause, tellers_of
+from kubesched_lint.linter.causes import members, one_per_cause
+from kubesched_lint.report.causes import tellers_of
 from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, many, not_read, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)

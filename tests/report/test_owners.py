@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
-from kubesched_lint.report.causes import by_owner, causes, one_per_cause
+from kubesched_lint.report.causes import by_owner, causes
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.html import page
 from tests.teams import team_name

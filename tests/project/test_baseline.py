@@ -241,7 +241,7 @@ def test_another_severity_is_one_change() -> None:
     assert changes_between(Report((bad,)), Report((mild,))) == [("~", mild.rule, "less severe")]
     further = finding(line=2, index=1)
     assert changes_between(Report((bad, further)), Report((mild, further))) == [("~", mild.rule, "less severe")]
-    assert changes_between(Report((bad,)), Report((mild, mild))) == [
+    assert changes_between(Report((bad,)), Report((mild, further))) == [
         ("+", mild.rule, ""),
         ("~", mild.rule, "less severe"),
     ]

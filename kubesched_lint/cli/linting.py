@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -43,8 +44,8 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
-    claiming: Settings | None = None
-    """The settings with all targets, if the run says what none of them reads."""
+    claiming: Callable[[Report], Report] | None = None
+    """Adds to the report of the run what no target reads; None if there are no targets, or some are chosen."""
 
 
 def linted(call: Invocation) -> int:
@@ -70,9 +71,7 @@ def _linted_once(call: Invocation) -> int:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
         if wanted.claiming is not None:
-            from kubesched_lint.cli.targets import saying_unclaimed
-
-            run = replace(run, report=saying_unclaimed(run.report, wanted.claiming, call.params["paths"] or ()))
+            run = replace(run, report=wanted.claiming(run.report))
         if mending:
             reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
         show(
@@ -110,11 +109,13 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     settings = settle(call, paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
-    from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
+    from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
 
+    claiming = None
+    if settings.config.targets and not names:
+        claiming = partial(saying_unclaimed, settings=settings, paths=tuple(paths))
     paths, several, question = chosen(call, settings, paths, names)
     shares_baseline = not has_whole_baseline(settings, several)
-    claiming = settings if settings.config.targets and not names else None
     if len(several) == 1:
         one = several[0]
         return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name, claiming)

@@ -49,10 +49,7 @@ def number_of(findings: Iterable[Finding]) -> int:
 
 
 def _folded(first: Finding, *others: Finding) -> Finding:
-    if not others:
-        return first
-    targets = dict.fromkeys(target for finding in (first, *others) for target in finding.targets)
-    return replace(first, also=(*first.also, *others), targets=tuple(targets))
+    return replace(first, also=(*first.also, *others)) if others else first
 
 
 def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:

@@ -55,7 +55,7 @@ class Translator:
     def _related(self, finding: Finding) -> Iterator[types.DiagnosticRelatedInformation]:
         others = members(finding)[1:]
         labelled = [(related.location, related.label) for related in finding.related]
-        labelled += ((other.location, f"the same cause: {subject(other)}") for other in others[:MOST_RELATED])
+        labelled += ((other.location, f"the same cause: {subject(other, finding)}") for other in others[:MOST_RELATED])
         for location, label in labelled:
             where = annotated(location)
             yield types.DiagnosticRelatedInformation(

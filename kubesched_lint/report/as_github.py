@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible
@@ -90,16 +90,17 @@ def _finding(group: FindingGroup) -> str:
         else:
             properties["endLine"] = span.end_line
     related = (f"{r.location.path}:{r.location.span.line}: {r.label}" for r in finding.related if r.label)
-    text = "\n".join((finding.message, *related, *explanation(finding), *_others(group.others)))
+    text = "\n".join((finding.message, *related, *explanation(finding), *_others(group)))
     title = f"{finding.rule}: {finding.object}"
     return _command(_COMMANDS[finding.severity], {**properties, "title": title}, text)
 
 
-def _others(findings: Sequence[Finding]) -> Iterator[str]:
+def _others(group: FindingGroup) -> Iterator[str]:
+    findings = group.others
     if findings:
         yield f"and {len(findings):,} more of the same cause:"
     for finding in findings[:MOST_LINES]:
-        yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding)}"
+        yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding, group.first)}"
     if len(findings) > MOST_LINES:
         yield f"… and {len(findings) - MOST_LINES:,} more places"
 

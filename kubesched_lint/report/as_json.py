@@ -100,7 +100,8 @@ def _part(part: Finding, finding: Finding) -> dict[str, Any]:
     shown = {"rule": part.rule, "message": part.message, "location": location(part.location)}
     if part.rule != finding.rule:
         return shown
-    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint, **_rendered(part)}
+    targets = {"targets": list(part.targets)} if part.targets and part.targets != finding.targets else {}
+    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint, **targets, **_rendered(part)}
 
 
 def _object(subject: ObjectRef) -> dict[str, str]:

@@ -139,7 +139,7 @@ def _others(first: Finding, others: Sequence[Finding], context: RenderContext) -
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
     for finding in others[:MOST_LINES]:
         rule = f" ({code(finding.rule)})" if finding.rule != first.rule else ""
-        yield f"- {code(_where(finding, context))} {plain(subject(finding))}{rule}\n"
+        yield f"- {code(_where(finding, context))} {plain(subject(finding, first))}{rule}\n"
     if len(others) > MOST_LINES:
         yield f"- … and {len(others) - MOST_LINES:,} more\n"
     yield "\n</details>\n"

@@ -153,7 +153,8 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     for finding in cause.others:
         other = difference(finding, cause.first)
         row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {brief(other)}' if other else ''}")
-        rows.setdefault(row, []).append(finding.rendered)
+        targets = "" if finding.targets == cause.first.targets else first_few(finding.targets)
+        rows.setdefault(row, []).append(finding.rendered or targets)
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
     for (where, subject), rendered in list(rows.items())[:MOST_ROWS]:

@@ -129,7 +129,8 @@ def _others(cause: FindingGroup) -> Iterator[str]:
     for finding in cause.others[:MOST_ROWS]:
         where = esc(_place(distinct_place(finding, cause.first)))
         otherwise = difference(finding, cause.first)
-        yield f"<li><code>{where}</code> {esc(subject(finding))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
+        words = esc(subject(finding, cause.first)) + (f": {esc(otherwise)}" if otherwise else "")
+        yield f"<li><code>{where}</code> {words}</li>"
     if count > MOST_ROWS:
         yield f"<li>… and {count - MOST_ROWS:,} more places</li>"
     yield "</ul></details>\n"

@@ -12,7 +12,7 @@ import typer
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
-from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, takes
+from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, Verbose, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
@@ -92,6 +92,7 @@ def plan(
     detailed: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if there are changes, and nothing else to report.")
     ] = False,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
@@ -130,7 +131,7 @@ def plan(
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     found = together(parts)
-    _print(found, output, color)
+    _print(found, output, color, verbose=verbose)
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
 
 
@@ -171,8 +172,10 @@ def _planned(context: typer.Context, aim: Aim, base: str, events: Sequence[str],
         return planned(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
-        both = zip(sides, read, strict=True)
-        before, after = (Version(side.name, each, options, tuple(side.unread), side.root) for side, each in both)
+        before, after = (
+            Version(side.name, each, options, tuple(side.unread), side.root, side.folder or os.curdir)
+            for side, each in zip(sides, read, strict=True)
+        )
         after = replace(after, errors=tuple(changed_submodules(*sides)))
         _check_not_empty(before, after)
         return planned(before, after, cluster, settings.rulebook, events)
@@ -184,11 +187,12 @@ def _check_not_empty(*versions: Version) -> None:
         raise ValueError("no Kubernetes object found: nothing was compared")
 
 
-def _print(found: Plan, output: PlanFormat, color: Color) -> None:
+def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:
     match output:
         case PlanFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            say(as_text(found, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+            room = terminal_width(sys.stdout, os.environ)
+            say(as_text(found, color=painted, room=room, verbose=verbose), painted=painted)
         case PlanFormat.JSON:
             say_exactly([as_json(found), "\n"])
         case PlanFormat.MARKDOWN:
@@ -204,5 +208,5 @@ def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:
         is_failed = found.is_worse
     else:
         least, worst = FAIL_ON[gate.value], found.worst_finding
-        is_failed = least is not None and worst is not None and worst >= least
+        is_failed = least is not None and (bool(found.never_end) or (worst is not None and worst >= least))
     return 1 if is_failed else 3 if detailed and not found.is_empty else 0

@@ -5,7 +5,7 @@ A finding is the same as in a baseline: by rule, object and path inside the obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -24,6 +24,8 @@ class FindingChange(Struct, frozen=True):
     before: Finding | None
     after: Finding | None
     is_waived: bool = False
+    environments: tuple[str, ...] = ()
+    """The targets in which it holds, of a run over several, if not in all of them."""
 
     @property
     def finding(self) -> Finding:
@@ -72,18 +74,45 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
         found += (FindingChange(*pair) for pair in zip(left, came, strict=False))
         found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
         found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
-    found.sort(key=_order)
+    found = sorted(_not_both(found, unchanged), key=_order)
     return FindingChanges(tuple(found), unchanged)
+
+
+def _not_both(changes: Sequence[FindingChange], unchanged: dict[Severity, int]) -> Iterator[FindingChange]:
+    """Yield the changes without pairs of a new and a gone finding that a reader cannot tell apart.
+
+    A finding about several objects may stand at another of them, though nothing about it changes.
+    """
+    ends: dict[object, tuple[list[int], list[int]]] = {}
+    for place, change in enumerate(changes):
+        if (change.before is None or change.after is None) and not change.is_waived:
+            ends.setdefault(_words(change.finding), ([], []))[change.after is None].append(place)
+    left = set(range(len(changes)))
+    for both in ends.values():
+        for new, gone in zip(*both, strict=False):
+            left -= {new, gone}
+            severity = changes[new].finding.severity
+            unchanged[severity] = unchanged.get(severity, 0) + 1
+    yield from (change for place, change in enumerate(changes) if place in left)
+
+
+def _words(finding: Finding) -> object:
+    return finding.rule, finding.severity, finding.message
 
 
 def each_once(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
     """Return the changes; what happens to one finding at one place in several environments stands once."""
     found: dict[object, FindingChange] = {}
     for change in changes:
-        one = change.finding
-        sides = (change.before and change.before.severity, change.after and change.after.severity)
-        found.setdefault((one.rule, one.object, one.location, one.message, sides), change)
+        found.setdefault(seen(change), change)
     return tuple(found.values())
+
+
+def seen(change: FindingChange) -> Hashable:
+    """Return what a reader sees of a change."""
+    one = change.finding
+    sides = (change.before and change.before.severity, change.after and change.after.severity)
+    return one.rule, one.object, one.location, one.message, sides
 
 
 def _without_common(

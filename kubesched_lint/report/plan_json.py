@@ -12,6 +12,7 @@ from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Se
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
+from kubesched_lint.report.plan_result import result
 from kubesched_lint.report.words import environment_keys
 
 VERSION = 1
@@ -27,6 +28,7 @@ def as_json(plan: Plan) -> str:
         "after": plan.after,
         "isEmpty": plan.is_empty,
         "isWorse": plan.is_worse,
+        "result": result(plan),
         "environments": list(plan.environments),
         "workloads": [
             {**_workload(one), **each} for one in plan.workloads for each in environment_keys(one.environments)
@@ -83,7 +85,12 @@ def as_json(plan: Plan) -> str:
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
     change = one.change
     shown: dict[str, Any] = _object_change(change) if change else {"object": _ref(one.object), "actions": []}
-    return {**shown, "direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
+    shown |= {"direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
+    if one.mend:
+        shown["mend"] = one.mend
+    if one.zones is not None:
+        shown["podsPerZone"] = {"before": list(one.zones[0]), "after": list(one.zones[1])}
+    return shown
 
 
 def _object_change(change: ObjectChange) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class Findings(Struct, frozen=True):
     reports: tuple[Report, Report]
     findings: FindingChanges
     notes: tuple[str, ...]
+    cluster: Cluster
+    """The cluster of the second report."""
 
 
 def most_steps(*sides: Version) -> int:
@@ -79,9 +81,9 @@ def linted(
     reports = first or Report(), last or Report()
     notes = tuple(_uncompared((first, last)))
     if first is None or last is None:
-        return Findings(reports, FindingChanges(), notes)
+        return Findings(reports, FindingChanges(), notes, known[1][0])
     found = _established(finding_changes(*reports), *reports)
-    return Findings(reports, replace(found, changes=each_once(found.changes)), notes)
+    return Findings(reports, replace(found, changes=each_once(found.changes)), notes, known[1][0])
 
 
 def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]:
@@ -93,7 +95,7 @@ def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]
             found.append(None)
             continue
         resources = resources_of(side.world for side in scene.sides)
-        ends, why_no_ends = _ends(scene.sides, resources, 2 * (len(scenes) - number))
+        ends, why_no_ends = _ends(scene, resources, 2 * (len(scenes) - number))
         found.append(ends)
         notes.extend(why_no_ends)
     return found, tuple(dict.fromkeys(notes))
@@ -131,10 +133,13 @@ def _linted(parts: int, side: Version, cluster: Cluster, world: World | None, ru
         return None
 
 
-def _ends(sides: Sequence[Side], resources: Sequence[str], parts: int) -> tuple[Ends | None, tuple[str, ...]]:
+def _ends(scene: Scene, resources: Sequence[str], parts: int) -> tuple[Ends | None, tuple[str, ...]]:
     """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
     try:
-        old, new = (_part(parts - turn, partial(placement, side.world, resources)) for turn, side in enumerate(sides))
+        old, new = (
+            _part(parts - turn, partial(placement, side.world, resources, scene.changes))
+            for turn, side in enumerate(scene.sides)
+        )
     except work.OutOfWorkError as reason:
         return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
     return (old, new), ()

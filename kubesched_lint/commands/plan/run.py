@@ -22,6 +22,7 @@ from kubesched_lint.commands.plan.comparing import (
 )
 from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
+from kubesched_lint.commands.plan.mending import mended
 from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Scene, scenes_of
@@ -56,11 +57,27 @@ class _Judged(Struct, frozen=True):
         old, new = self.scene.workloads
         for ref in {**old, **new}:
             if ref in changes or ref in cells:
-                yield WorkloadPlan(ref, changes.get(ref), cells.get(ref, ()), is_open=ref in changes and ref in unknown)
+                is_open = ref in changes and ref in unknown
+                yield WorkloadPlan(ref, changes.get(ref), cells.get(ref, ()), is_open=is_open, zones=self.zones(ref))
+
+    def zones(self, ref: ObjectRef) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The pods of a changed workload per zone on both sides, if it is there on both and they differ."""
+        if self.ends is None:
+            return None
+        old, new = (end.zones for end in self.ends)
+        there = ref in old and ref in new and all(ref in side for side in self.scene.workloads)
+        return (old[ref], new[ref]) if there and old[ref] != new[ref] else None
 
     def open(self) -> frozenset[ObjectRef]:
         """The workloads that may be affected: cells are established on neither side."""
         return established_never(*self.rows) - self.scene.changes.keys() - self.cells.keys()
+
+    def background(self) -> Sequence[str]:
+        """Notes that tell what is assumed, or what is so on both sides."""
+        old, new = (() if side is None else side.notes for side in self.rows)
+        simulated = () if self.rows[1] is None else self.rows[1].background
+        both = [note for note in new if note in old]
+        return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
 
     def notes(self) -> Iterator[str]:
         if self.rows[1] is not None:
@@ -102,11 +119,12 @@ def plan(
     named = set(after.manifests.without_pods)
     told += [*_about_submodules(before, after), *notes]
     own_notes = said_once([(part.name, [*part.notes()]) for part in parts])
+    background = said_once([(part.name, part.background()) for part in parts])
     told += [note for note in own_notes if note not in named]
     told += [*lint.notes, *why_no_ends]
     found = _with_ends(_with_cells(Plan(before.name, after.name, tuple(events)), parts), parts)
     beside = _beside(before, after, cluster, _changes(parts), running=running)
-    return replace(
+    found = replace(
         found,
         objects=tuple(as_far_as_read(change, before, after) for change in beside),
         findings=lint.findings,
@@ -114,8 +132,10 @@ def plan(
         errors=(*after.errors, *lint.reports[1].errors),
         errors_before=lint.reports[0].errors,
         notes=tuple(dict.fromkeys(told)),
+        background=(*background, *notes) if len(names) > 1 else background,
         environments=names,
     )
+    return found if running else mended(found, after, lint.cluster, rulebook, lint.reports[1])
 
 
 # --- all environments together ----------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ class Version(Struct, frozen=True):
     """Folders whose files this side lacks, because they are in another repository."""
     root: str = os.curdir
     """The file or folder that takes the place of the other side's."""
+    folder: str = os.curdir
+    """The folder that its relative paths start from."""
     errors: tuple[InputError, ...] = ()
     """What else cannot be read."""
 

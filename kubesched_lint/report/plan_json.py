@@ -42,6 +42,18 @@ def as_json(plan: Plan) -> str:
             "changed": [_finding_change(one) for one in findings.others],
             "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
         },
+        **_on_nodes(plan),
+        "cluster": plan.cluster,
+        "notes": list(plan.notes),
+        "errors": [_error(one) for one in plan.errors],
+        "errorsBefore": [_error(one) for one in plan.errors_before],
+    }
+    return json_text(value, 2)
+
+
+def _on_nodes(plan: Plan) -> Mapping[str, Any]:
+    """Return what the change does to nodes, and to what runs there."""
+    return {
         "nodes": [
             {"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count, **each}
             for n in plan.nodes
@@ -74,12 +86,24 @@ def as_json(plan: Plan) -> str:
             for one in plan.room
             for each in environment_keys(one.environments)
         ],
-        "cluster": plan.cluster,
-        "notes": list(plan.notes),
-        "errors": [_error(one) for one in plan.errors],
-        "errorsBefore": [_error(one) for one in plan.errors_before],
+        "pools": [
+            {
+                "name": one.name,
+                "action": one.action,
+                "fields": list(one.fields),
+                "pods": one.pods,
+                "location": _place(one.location),
+                **each,
+            }
+            for one in plan.pools
+            for each in environment_keys(one.environments)
+        ],
+        "nodeLosses": [
+            {"object": str(one.object), "before": one.before, "after": one.after, **each}
+            for one in plan.losses
+            for each in environment_keys(one.environments)
+        ],
     }
-    return json_text(value, 2)
 
 
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:

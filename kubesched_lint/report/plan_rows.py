@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, SCALED, UPDATED, FieldChange, ObjectChange
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.pools import PoolChange
 from kubesched_lint.findings import Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
@@ -24,7 +25,17 @@ from kubesched_lint.report.plan_result import names_of
 from kubesched_lint.report.plan_words import actions as action_words
 from kubesched_lint.report.plan_words import by_importance, consequences, finding_words
 from kubesched_lint.report.plan_words import room as room_table
-from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, NOT_CONCERNED, OK, event_title, mark, word
+from kubesched_lint.report.verdict_words import (
+    FAILS,
+    FAILS_HERE,
+    MAY_FAIL,
+    NOT_CONCERNED,
+    OK,
+    WORST_FIRST,
+    event_title,
+    mark,
+    word,
+)
 from kubesched_lint.report.words import relative
 from kubesched_lint.text import SHOWN, brief, first_few, joined, many, plural
 
@@ -111,7 +122,7 @@ def rows_of(plan: Plan) -> Rows:
     elsewhere = _once(plan, [_entry(one, names, ()) for one in told if one.change is None], told, False)
     own = {one.object for one in changed}
     return Rows(
-        (*changed, *map(_of_object, plan.objects)),
+        (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
         tuple(change for change in severe if change.finding.object not in own),
         tuple(_lines(plan, names)),
@@ -133,7 +144,7 @@ def _once(plan: Plan, entries: Sequence[Entry], told: Sequence[WorkloadPlan], ch
 
 def _entry(one: WorkloadPlan, names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]) -> Entry:
     change = one.change
-    effects = tuple(_effects(one, names))
+    effects = tuple(_effects(one))
     findings = [each for each in severe if each.finding.object == one.object]
     return Entry(
         one.object,
@@ -176,6 +187,19 @@ def _of_object(change: ObjectChange) -> Entry:
     return Entry(change.object, str(change.object), action_words(change), place, fields(change), remarks=remarks)
 
 
+def _beside_pools(plan: Plan) -> Iterator[ObjectChange]:
+    """Yield the changes of objects that no row of a pool tells."""
+    pools = {change.name for change in plan.pools}
+    yield from (c for c in plan.objects if c.object.kind != "NodePool" or f"pool {c.object.name}" not in pools)
+
+
+def _of_pool(change: PoolChange) -> Entry:
+    name = with_environments(change.name, change.environments)
+    where = ObjectRef("NodePool", "", change.name)
+    pods = (f"{many(change.pods, 'pod')} {plural(change.pods, 'runs', 'run')} on nodes that go",) if change.pods else ()
+    return Entry(where, name, change.action, at(change.location), first_few(change.fields), remarks=pods)
+
+
 def at(place: Location | None) -> str:
     """Return ``PATH:LINE``, or the path alone; empty without a place."""
     if place is None:
@@ -187,21 +211,32 @@ def at(place: Location | None) -> str:
 # --- its events ------------------------------------------------------------------------------------------------------
 
 
-def _effects(one: WorkloadPlan, names: Mapping[ObjectRef, str]) -> Iterator[Effect]:
-    """Yield what changes in words, the worst first; events that change alike share a line."""
-    groups: dict[tuple[object, ...], list[CellChange]] = {}
+def _effects(one: WorkloadPlan) -> Iterator[Effect]:
+    """Yield what changes in words, the worst first; events that change alike share a line.
+
+    Of a workload that does not change itself, only the worst; the other events are counted.
+    """
+    groups: dict[tuple[str, str, str, str], list[CellChange]] = {}
     for change in one.cells:
         before, after = _word(change.before), _word(change.after)
-        if change.after is not None and (before != after or change.direction != OTHER) and not _is_new(change):
-            cause = _cause(change.after, names) if after in _BAD else ""
+        if change.after is not None and _differs(change) and not _is_new(change):
+            cause = _cause(change.after) if after in _BAD else ""
             groups.setdefault((change.direction, before, after, cause), []).append(change)
-    order = {WORSE: 0, OTHER: 1, BETTER: 2}
-    ranked = sorted(groups.items(), key=lambda each: (order[str(each[0][0])], each[0][2] not in _BAD))
+    ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
     home = None if one.change is None else one.change.line or one.change.location
-    yield from (_effect(changes, str(key[3]), home) for key, changes in ranked[:SHOWN])
-    if len(ranked) > SHOWN:
-        events = [event_title(c.event) for _, changes in ranked[SHOWN:] for c in changes]
-        yield Effect(OTHER, tuple(events), "-v lists how they end")
+    most = 1 if one.change is None else SHOWN
+    yield from (_effect(changes, key[3], home) for key, changes in ranked[:most])
+    if len(ranked) > most:
+        events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
+        yield Effect(OTHER, tuple(events), "-v tells")
+
+
+def _differs(change: CellChange) -> bool:
+    """Whether a reader of words sees two ends: the word, or the pods that run where more of them wait, or fewer."""
+    before, after = change.before, change.after
+    if _word(before) != _word(after):
+        return True
+    return change.direction != OTHER and before is not None and after is not None and mark(before) != mark(after)
 
 
 def _is_new(change: CellChange) -> bool:
@@ -213,7 +248,7 @@ def _word(cell: Cell | None) -> str:
     return "" if cell is None else OK if cell.verdict == NONE else word(cell)
 
 
-def _cause(cell: Cell, names: Mapping[ObjectRef, str]) -> str:
+def _cause(cell: Cell) -> str:
     unless = ", unless an autoscaler adds a node" if wants_nodes(cell) else ""
     return f"{brief(cause_of(cell))}{unless}"
 
@@ -278,6 +313,7 @@ def _counted(names: re.Match[str]) -> str:
 
 
 def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    yield from _fewer_nodes(plan, names)
     yield from _less(plan)
     yield from consequences(plan)
     yield from _unknown(plan)
@@ -289,6 +325,17 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     if metadata:
         whose = list(dict.fromkeys(names[one.object] for one in metadata))
         yield f"only metadata: {many(len(whose), 'workload')} ({first_few(whose)})"
+
+
+def _fewer_nodes(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    """Yield which workloads lose all nodes that they may use, and which some, whatever runs there."""
+    told = [(with_environments(names.get(o.object, o.object.title), o.environments), o) for o in plan.losses]
+    none = [name for name, loss in told if loss.after == 0]
+    some = [f"{name} {loss.before} → {loss.after}" for name, loss in told if loss.after]
+    if none:
+        yield f"{plural(len(none), 'loses', 'lose')} all nodes: {first_few(none)}"
+    if some:
+        yield f"may use fewer nodes: {first_few(some)}"
 
 
 def _less(plan: Plan) -> Iterator[str]:

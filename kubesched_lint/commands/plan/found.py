@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import ObjectChange
+from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
@@ -154,6 +155,10 @@ class Plan(Struct, frozen=True):
     budgets: tuple[BudgetChange, ...] = ()
     stuck: tuple[StuckRollout, ...] = ()
     room: tuple[RoomChange, ...] = ()
+    pools: tuple[PoolChange, ...] = ()
+    """What becomes of nodes and pools, if the change edits the cluster's files or its pools."""
+    losses: tuple[NodeLoss, ...] = ()
+    """The workloads that may use fewer nodes."""
     untouched: frozenset[ObjectRef] = frozenset()
     """Workloads that the change neither touches nor affects."""
     open: frozenset[ObjectRef] = frozenset()
@@ -182,7 +187,7 @@ class Plan(Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether the change changes nothing that this command knows of."""
         unread, unread_before = (sorted(e.message for e in es) for es in (self.errors, self.errors_before))
-        return not (self.workloads or self.objects or self.findings.changes or unread != unread_before)
+        return not (self.workloads or self.objects or self.pools or self.findings.changes or unread != unread_before)
 
     @property
     def never_end(self) -> list[StuckRollout | WorkloadPlan]:

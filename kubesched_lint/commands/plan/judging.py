@@ -18,7 +18,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.room import Placement, placement, resources_of
-from kubesched_lint.commands.plan.scenes import Scene, Side, clusters_of
+from kubesched_lint.commands.plan.scenes import Clusters, Scene, Side, clusters_of
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
@@ -67,13 +67,13 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str]) -> list[Rows]:
 
 
 def linted(
-    before: Version, after: Version, scenes: Sequence[Scene], cluster: Cluster, rulebook: Rulebook, *, running: bool
+    before: Version, after: Version, scenes: Sequence[Scene], clusters: Clusters, rulebook: Rulebook, *, running: bool
 ) -> Findings:
     """Lint all manifests of both sides: each environment knows the cluster without what only the other side has."""
     if len(scenes) == 1:
         known: list[tuple[Cluster, World | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
     else:
-        known = [(each, None) for each in clusters_of(before, after, cluster, running=running)]
+        known = [(each, None) for each in clusters_of(before, after, clusters, running=running)]
     first, last = (
         _linted(3 - turn, side, *on, rulebook)
         for turn, (side, on) in enumerate(zip((before, after), known, strict=True))

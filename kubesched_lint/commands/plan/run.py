@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.nodepools.terraform import TerraformPools
 from kubesched_lint.commands.plan.changes import ObjectChange, beside_running, other_changes
 from kubesched_lint.commands.plan.comparing import (
     budget_changes,
@@ -23,9 +24,10 @@ from kubesched_lint.commands.plan.comparing import (
 from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
 from kubesched_lint.commands.plan.mending import mended
+from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, losses, node_changes, with_terraform
 from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
 from kubesched_lint.commands.plan.running import about_running
-from kubesched_lint.commands.plan.scenes import Scene, scenes_of
+from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
@@ -96,19 +98,24 @@ def plan(
     events: Sequence[str] = EVENTS,
     *,
     running: bool = False,
+    former: Cluster | None = None,
+    terraform: TerraformPools | None = None,
 ) -> Plan:
     """Return the plan. With ``running``, ``before`` are the workloads that run in the cluster.
+
+    ``former`` is the cluster before the change, if the change edits its files; ``terraform`` changes node groups.
 
     Pods that run in the cluster belong to a workload of either side; they are gone where that side does not have it.
     Raises UnknownRuleError, and ValueError for an unknown event or environment.
     """
     check_events(events, EVENTS)
-    former = None if running else before.manifests.inventory
-    after = replace(after, manifests=replace(after.manifests, before=former))
+    first = None if running else before.manifests.inventory
+    after = replace(after, manifests=replace(after.manifests, before=first))
+    clusters, pools, about_pools = _changed_cluster(former, cluster, terraform)
     with work.within(most_steps(before, after)):
-        scenes, notes = scenes_of(before, after, cluster, running=running)
+        scenes, notes = scenes_of(before, after, clusters, running=running)
         rows = simulated(scenes, events)
-        lint = linted(before, after, scenes, cluster, rulebook, running=running)
+        lint = linted(before, after, scenes, clusters, rulebook, running=running)
         ends, why_no_ends = placed(scenes)
     parts = [
         _Judged(scene, both, placements, running, dict(cell_changes(*both)))
@@ -117,7 +124,7 @@ def plan(
     names = tuple(filter(None, (scene.name for scene in scenes)))
     told = [f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods]
     named = set(after.manifests.without_pods)
-    told += [*_about_submodules(before, after), *notes]
+    told += [*_about_submodules(before, after), *about_pools, *notes]
     own_notes = said_once([(part.name, [*part.notes()]) for part in parts])
     background = said_once([(part.name, part.background()) for part in parts])
     told += [note for note in own_notes if note not in named]
@@ -134,8 +141,22 @@ def plan(
         notes=tuple(dict.fromkeys(told)),
         background=(*background, *notes) if len(names) > 1 else background,
         environments=names,
+        pools=(*pools, *_once(parts, lambda part: part.scene.pools)),
+        losses=_once(parts, _lost_nodes),
     )
     return found if running else mended(found, after, lint.cluster, rulebook, lint.reports[1])
+
+
+def _changed_cluster(
+    former: Cluster | None, cluster: Cluster, terraform: TerraformPools | None
+) -> tuple[Clusters, tuple[PoolChange, ...], tuple[str, ...]]:
+    """Return the cluster of both sides, what differs in its nodes and pools, and notes."""
+    old = cluster if former is None else former
+    pools = () if former is None else tuple(node_changes(former, cluster))
+    if terraform is None:
+        return (old, cluster), pools, ()
+    later, further, notes = with_terraform(cluster, terraform)
+    return (old, later), (*pools, *further), notes
 
 
 # --- all environments together ----------------------------------------------------------------------------------------
@@ -172,6 +193,12 @@ def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
         open=frozenset(open_ - changed),
         simulation=merged(explain, (), names) if explain else None,
     )
+
+
+def _lost_nodes(part: _Judged) -> Iterator[NodeLoss]:
+    ends = part.scene.sides
+    if ends[0].cluster.inventory.nodes != ends[1].cluster.inventory.nodes:
+        yield from losses(ends[0].world, ends[1].world, part.scene.subjects)
 
 
 def _stuck(part: _Judged) -> Iterator[StuckRollout]:

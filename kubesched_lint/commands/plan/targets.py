@@ -46,6 +46,8 @@ def together(parts: Sequence[Part]) -> Plan:
         once(lambda plan: plan.budgets),
         once(lambda plan: plan.stuck),
         once(lambda plan: plan.room),
+        once(lambda plan: plan.pools),
+        once(lambda plan: plan.losses),
         frozenset(ref for _, plan in parts for ref in plan.untouched) - changed - open_,
         open_,
         "; ".join(said_once([(name, [plan.cluster] if plan.cluster else []) for name, plan in parts])),

@@ -30,6 +30,11 @@ class Version(Struct, frozen=True):
     """What else cannot be read."""
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all files were read, so that what is absent is not there."""
+        return not self.errors and not any(True for _ in self._unread)
+
+    @property
     def _unread(self) -> Iterator[tuple[str, str, str]]:
         """Yield (file or folder, kind, why) of what is not read: all kinds if empty."""
         yield from ((path, "", "its submodule is not read") for path in self.submodules)

@@ -12,7 +12,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.words import short_names
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, plural
 
 
 def names_of(plan: Plan) -> Mapping[ObjectRef, str]:
@@ -22,9 +22,9 @@ def names_of(plan: Plan) -> Mapping[ObjectRef, str]:
 
 def result(plan: Plan) -> str:
     """Return what the change does at worst, in one sentence: the first that applies."""
-    sentence = next(_worse(plan), "")
-    if sentence:
-        return f"after this change {sentence}"
+    sentences = next(filter(None, _worse(plan)), ())
+    if sentences:
+        return f"after this change {'; '.join(sentences[: SHOWN - 1])}"
     changed = [one for one in plan.workloads if one.change is not None]
     if plan.is_empty:
         return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
@@ -38,32 +38,38 @@ def result(plan: Plan) -> str:
     return "this change makes nothing worse" if plan.workloads else "no workload changes"
 
 
-def _worse(plan: Plan) -> Iterator[str]:
-    """Yield what gets worse, the worst first: for certain, then on these nodes, then perhaps.
+def _worse(plan: Plan) -> Iterator[Sequence[str]]:
+    """Yield what gets worse, by degree: for certain, as findings say, on these nodes, perhaps.
 
-    Pods that wait come before rollouts that only the next template would start.
+    Pods that wait come before rollouts that only the next template would start. A workload is named once.
     """
-    if names := _objects(plan, [one for one in plan.workloads if one.is_refused]):
-        yield f"the API server refuses {many(len(names), 'workload')}: {first_few(names)}"
-    yield from _endless(plan, plan.stuck)
-    yield from _waiting(plan, proven=True)
-    yield from _endless(plan, [one for one in plan.never_end if one not in plan.stuck])
-    yield from _new_findings(plan, Severity.ERROR)
-    yield from _waiting(plan, proven=False)
-    if names := _objects(plan, [one for one in plan.workloads if one.hangs(proven=False)]):
-        yield f"{many(len(names), 'rollout')} cannot end on these nodes: {first_few(names)}"
+    started = {one.object for one in plan.stuck}
+    certain = [one for one in plan.workloads if one.waiting(proven=True) is not None]
+    told = {*started, *(one.object for one in certain)}
+    refused = _objects(plan, [one for one in plan.workloads if one.is_refused])
+    yield [
+        *([f"the API server refuses {many(len(refused), 'workload')}: {first_few(refused)}"] if refused else ()),
+        *_rollouts(plan, plan.stuck, "can never end"),
+        *_waiting(plan, [one for one in certain if one.object not in started], proven=True),
+        *_rollouts(plan, [one for one in plan.never_end if one.object not in told], "can never end"),
+    ]
+    yield list(_new_findings(plan, Severity.ERROR))
+    here = [one for one in plan.workloads if one.waiting(proven=False) is not None]
+    told = {one.object for one in here}
+    hanging = [one for one in plan.workloads if one.hangs(proven=False) and one.object not in told]
+    yield [*_waiting(plan, here, proven=False), *_rollouts(plan, hanging, "cannot end on these nodes")]
     if names := _objects(plan, [one for one in plan.workloads if one.direction == WORSE]):
-        yield f"{many(len(names), 'workload')} {plural(len(names), 'gets', 'get')} worse: {first_few(names)}"
-    yield from _new_findings(plan, Severity.WARNING)
+        yield [f"{many(len(names), 'workload')} {plural(len(names), 'gets', 'get')} worse: {first_few(names)}"]
+    yield list(_new_findings(plan, Severity.WARNING))
 
 
-def _endless(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout]) -> Iterator[str]:
+def _rollouts(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout], verb: str) -> Iterator[str]:
     if names := _objects(plan, things):
-        yield f"{many(len(names), 'rollout')} can never end: {first_few(names)}"
+        yield f"{many(len(names), 'rollout')} {verb}: {first_few(names)}"
 
 
-def _waiting(plan: Plan, *, proven: bool) -> Iterator[str]:
-    changes = [(one, change) for one in plan.workloads if (change := one.waiting(proven=proven)) is not None]
+def _waiting(plan: Plan, workloads: Sequence[WorkloadPlan], *, proven: bool) -> Iterator[str]:
+    changes = [(one, change) for one in workloads if (change := one.waiting(proven=proven)) is not None]
     if changes:
         ends = [(_left(change.before), _left(change.after)) for _, change in changes]
         count = max(sum(after - before for before, after in ends), 1)
@@ -133,4 +139,4 @@ def is_severe(plan: Plan) -> bool:
 def is_calm(plan: Plan) -> bool:
     """Whether nothing gets worse, as far as anybody knows, and it is known of all that changes."""
     is_known = not any(one.is_open or any(c.is_lost for c in one.cells) for one in plan.workloads)
-    return is_known and not plan.errors and next(_worse(plan), "") == ""
+    return is_known and not plan.errors and not any(_worse(plan))

@@ -6,7 +6,7 @@ Text, Markdown and HTML show these rows, so that they agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from kubesched_lint.report.plan_words import room as room_table
 from kubesched_lint.report.verdict_words import (
     FAILS,
     FAILS_HERE,
+    LIKELY_OK,
     MAY_FAIL,
     NOT_CONCERNED,
     OK,
@@ -47,6 +48,7 @@ _WORKLOADS = re.compile(
     rf"{_NAME.pattern}(?:(?:, | and |, and ){_NAME.pattern}){{{SHOWN},}}(?: (?:… )?and (?P<more>\d+) (?:more|others))?"
 )
 """A list of more objects than a reader wants in a line."""
+_UNLESS = ", unless an autoscaler adds a node"
 _BAD = (FAILS, FAILS_HERE, MAY_FAIL)
 
 
@@ -68,8 +70,8 @@ class Effect(Struct, frozen=True):
     def text(self, *, others: bool = False) -> str:
         """Return ``rollout: unknown → fails here (stuck): CAUSE (PATH:LINE)``; ``others``: beside another effect."""
         place = f" ({self.place})" if self.place else ""
-        count = many(len(self.events), "other event" if others else "event")
-        events = joined(self.events) if len(self.events) <= SHOWN else count
+        few = joined(self.events) if len(self.events) <= SHOWN else first_few(self.events)
+        events = many(len(self.events), "other event") if others and len(self.events) > SHOWN else few
         return f"{events}: {self.ends}{f': {self.cause}' if self.cause else ''}{place}"
 
 
@@ -118,8 +120,8 @@ def rows_of(plan: Plan) -> Rows:
     names = names_of(plan)
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
-    changed = _once(plan, [_entry(one, names, severe) for one in told if one.change is not None], told, True)
-    elsewhere = _once(plan, [_entry(one, names, ()) for one in told if one.change is None], told, False)
+    changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
+    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, ()))
     own = {one.object for one in changed}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
@@ -131,21 +133,39 @@ def rows_of(plan: Plan) -> Rows:
     )
 
 
-def _once(plan: Plan, entries: Sequence[Entry], told: Sequence[WorkloadPlan], changes: bool) -> tuple[Entry, ...]:
+def _entries(
+    told: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+) -> Iterator[tuple[Sequence[str], Entry]]:
+    """Yield the row of each workload with its environments.
+
+    Of the rows of one workload in several environments, that with a bad end has its findings, else the first.
+    """
+    effects = [tuple(_effects(one)) for one in told]
+    bad = {one.object for one, each in zip(told, effects, strict=True) if any(effect.is_bad for effect in each)}
+    given: set[ObjectRef] = set()
+    for one, each in zip(told, effects, strict=True):
+        is_home = one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each))
+        if is_home:
+            given.add(one.object)
+        own = [change for change in severe if change.finding.object == one.object] if is_home else []
+        yield one.environments, _entry(one, each, names, own)
+
+
+def _once(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
     """Return what a reader sees of each workload once, with the environments in which it holds."""
-    of = [one for one in told if (one.change is not None) is changes]
-    pairs = [(one.environments or plan.environments, entry) for one, entry in zip(of, entries, strict=True)]
-    each = once_each(pairs, plan.environments) if plan.environments else ((entry, ()) for entry in entries)
+    if not plan.environments:
+        return tuple(entry for _, entry in entries)
+    each = once_each(((where or plan.environments, entry) for where, entry in entries), plan.environments)
     return tuple(replace(entry, name=with_environments(entry.name, where)) for entry, where in each)
 
 
 # --- one workload ----------------------------------------------------------------------------------------------------
 
 
-def _entry(one: WorkloadPlan, names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]) -> Entry:
+def _entry(
+    one: WorkloadPlan, effects: tuple[Effect, ...], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+) -> Entry:
     change = one.change
-    effects = tuple(_effects(one))
-    findings = [each for each in severe if each.finding.object == one.object]
     return Entry(
         one.object,
         names[one.object],
@@ -153,7 +173,7 @@ def _entry(one: WorkloadPlan, names: Mapping[ObjectRef, str], severe: Sequence[F
         "" if change is None else at(change.line or change.location),
         "" if change is None else fields(change, is_short=True),
         effects,
-        tuple(_remarks(one, findings, effects)),
+        tuple(_remarks(one, severe, effects)),
         one.direction,
     )
 
@@ -225,7 +245,15 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
     ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
     home = None if one.change is None else one.change.line or one.change.location
     most = 1 if one.change is None else SHOWN
-    yield from (_effect(changes, key[3], home) for key, changes in ranked[:most])
+    causes: set[str] = set()
+    for (_, _, _, cause), changes in ranked[:most]:
+        bare = cause.removesuffix(_UNLESS)
+        yield _effect(changes, "" if bare in causes else cause, home)
+        causes.add(bare)
+    if not ranked and one.cells and all(map(_is_new, one.cells)):
+        yield Effect(OTHER, ("every event",), max(_word(c.after) for c in one.cells))
+    elif not ranked and one.change is not None and one.is_compared:
+        yield Effect(OTHER, ("every event",), "as before")
     if len(ranked) > most:
         events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
         yield Effect(OTHER, tuple(events), "-v tells")
@@ -235,13 +263,13 @@ def _differs(change: CellChange) -> bool:
     """Whether a reader of words sees two ends: the word, or the pods that run where more of them wait, or fewer."""
     before, after = change.before, change.after
     if _word(before) != _word(after):
-        return True
+        return not {_word(before), _word(after)} <= {OK, LIKELY_OK}
     return change.direction != OTHER and before is not None and after is not None and mark(before) != mark(after)
 
 
 def _is_new(change: CellChange) -> bool:
     """Whether it is the ok of a new workload."""
-    return change.before is None and change.after is not None and _word(change.after) in (OK, NOT_CONCERNED)
+    return change.before is None and change.after is not None and _word(change.after) in (OK, LIKELY_OK, NOT_CONCERNED)
 
 
 def _word(cell: Cell | None) -> str:
@@ -249,8 +277,7 @@ def _word(cell: Cell | None) -> str:
 
 
 def _cause(cell: Cell) -> str:
-    unless = ", unless an autoscaler adds a node" if wants_nodes(cell) else ""
-    return f"{brief(cause_of(cell))}{unless}"
+    return f"{brief(cause_of(cell))}{_UNLESS if wants_nodes(cell) else ''}"
 
 
 def _effect(changes: Sequence[CellChange], cause: str, home: Location | None) -> Effect:
@@ -315,7 +342,8 @@ def _counted(names: re.Match[str]) -> str:
 def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     yield from _fewer_nodes(plan, names)
     yield from _less(plan)
-    yield from consequences(plan)
+    told = {one.object for one in plan.workloads if one.is_told}
+    yield from consequences(replace(plan, budgets=tuple(one for one in plan.budgets if one.object not in told)))
     yield from _unknown(plan)
     lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
     if lost:

@@ -41,7 +41,8 @@ def name(one: WorkloadPlan) -> str:
 
 def judged(plan: Plan) -> str:
     """Return the line that names the sides, every environment and the cluster."""
-    environments = f" in {joined(plan.environments)}" if plan.environments else ""
+    is_told = all(f"{name}: " in plan.cluster for name in plan.environments)  # each has a cluster of its own
+    environments = "" if is_told else f" in {joined(plan.environments)}"
     return f"{title(plan)}{environments}{f' on {plan.cluster}' if plan.cluster else ''}"
 
 

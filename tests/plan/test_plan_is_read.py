@@ -153,6 +153,45 @@ def test_a_set_whose_changed_workloads_are_unknown_is_not_called_harmless(repo: 
     assert "### ⚠️ nothing is known" in as_markdown(plan)
 
 
+def named(value: dict[str, Any], name: str) -> dict[str, Any]:
+    value = json.loads(json.dumps(value).replace('"web"', f'"{name}"'))
+    assert value["metadata"]["name"] == name
+    return value
+
+
+def test_two_certain_ends_stand_in_the_first_line_and_a_workload_once() -> None:
+    """A reader of a comment stopped at the first of two reasons for which the job failed."""
+    hung = [apart(3, maxSurge=0, maxUnavailable=1), apart(3, maxSurge=1, maxUnavailable=0)]
+    plan = plan_of([hung[0]], [hung[1], named(apart(5), "api")])
+    first = result(plan)
+    assert first == "after this change 2 pods stay Pending: shop/api; 1 rollout can never end: shop/web"
+
+
+def test_a_finding_stands_with_the_environment_that_ends_badly(tmp_path: Path) -> None:
+    """It was told of staging, with the number of replicas of prod."""
+    for folder, replicas in (("prod", 2), ("staging", 2)):
+        (tmp_path / "overlays" / folder).mkdir(parents=True)
+        (tmp_path / "overlays" / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "base")
+    for folder, replicas in (("prod", 5), ("staging", 3)):
+        (tmp_path / "overlays" / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    text = called("plan", "main", ".", "-c", ZONES, "--events", "deploy", cwd=tmp_path).stdout
+    prod, _, staging = text.partition("shop/web (staging)")
+    assert "anti-affinity-exceeds-domains" in prod
+    assert "anti-affinity-exceeds-domains" not in staging.partition("\n\n")[0]
+
+
+def test_a_changed_workload_always_has_an_effect() -> None:
+    """A row without one left open whether anybody had looked."""
+    before = web()
+    after = json.loads(json.dumps(before).replace("web:1", "web:2"))
+    text = as_text(plan_of([before], [after, named(web(), "api")]))
+    assert "    every event: as before\n" in text
+    assert "    every event: ok\n" in text
+
+
 # --- distributions ----------------------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,8 @@ class WorkloadPlan(Struct, frozen=True):
 
     zones: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """Its pods per zone in one placement before and after the change, if these differ."""
+    is_compared: bool = False
+    """Whether its events were simulated before and after the change."""
     mend: str = ""
     """An edit, in words, with which its rollouts end again; empty if none is known."""
 
@@ -202,8 +204,8 @@ class Plan(Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is established that the change makes something worse: a cell, an error that is new, or a rollout
-        that it starts and that never ends.
+        """Whether it is established that the change makes something worse: a cell, an error that is new, or pods that
+        stay Pending or a rollout that never ends, whatever was known of them before.
         """
-        is_cell = any(workload.direction == WORSE for workload in self.workloads)
+        is_cell = any(one.direction == WORSE or one.waiting(proven=True) is not None for one in self.workloads)
         return is_cell or bool(self.never_end) or self.worst_finding is Severity.ERROR

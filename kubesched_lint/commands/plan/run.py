@@ -60,7 +60,10 @@ class _Judged(Struct, frozen=True):
         for ref in {**old, **new}:
             if ref in changes or ref in cells:
                 is_open = ref in changes and ref in unknown
-                yield WorkloadPlan(ref, changes.get(ref), cells.get(ref, ()), is_open=is_open, zones=self.zones(ref))
+                cells_of_it, both = cells.get(ref, ()), ref in self.scene.shown and ref in old and ref in new
+                yield WorkloadPlan(
+                    ref, changes.get(ref), cells_of_it, is_open=is_open, zones=self.zones(ref), is_compared=both
+                )
 
     def zones(self, ref: ObjectRef) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """The pods of a changed workload per zone on both sides, if it is there on both and they differ."""

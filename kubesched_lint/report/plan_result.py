@@ -43,15 +43,15 @@ def _worse(plan: Plan) -> Iterator[Sequence[str]]:
 
     Pods that wait come before rollouts that only the next template would start. A workload is named once.
     """
-    started = {one.object for one in plan.stuck}
-    certain = [one for one in plan.workloads if one.waiting(proven=True) is not None]
-    told = {*started, *(one.object for one in certain)}
+    starting = {one.object for one in plan.stuck}
+    certain = [w for w in plan.workloads if w.waiting(proven=True) is not None and w.object not in starting]
+    told = {one.object for one in certain}
+    rollouts = list(_rollouts(plan, [one for one in plan.never_end if one.object not in told], "can never end"))
+    waiting = list(_waiting(plan, certain, proven=True))
     refused = _objects(plan, [one for one in plan.workloads if one.is_refused])
     yield [
         *([f"the API server refuses {many(len(refused), 'workload')}: {first_few(refused)}"] if refused else ()),
-        *_rollouts(plan, plan.stuck, "can never end"),
-        *_waiting(plan, [one for one in certain if one.object not in started], proven=True),
-        *_rollouts(plan, [one for one in plan.never_end if one.object not in told], "can never end"),
+        *((*rollouts, *waiting) if starting else (*waiting, *rollouts)),
     ]
     yield list(_new_findings(plan, Severity.ERROR))
     here = [one for one in plan.workloads if one.waiting(proven=False) is not None]

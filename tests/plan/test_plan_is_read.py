@@ -165,6 +165,9 @@ def test_two_certain_ends_stand_in_the_first_line_and_a_workload_once() -> None:
     plan = plan_of([hung[0]], [hung[1], named(apart(5), "api")])
     first = result(plan)
     assert first == "after this change 2 pods stay Pending: shop/api; 1 rollout can never end: shop/web"
+    started = json.loads(json.dumps(hung[1]).replace("web:1", "web:2"))
+    first = result(plan_of([hung[0], named(hung[0], "db")], [started, named(hung[1], "db"), named(apart(5), "api")]))
+    assert first == "after this change 2 rollouts can never end: shop/web, shop/db; 2 pods stay Pending: shop/api"
 
 
 def test_a_finding_stands_with_the_environment_that_ends_badly(tmp_path: Path) -> None:
@@ -259,6 +262,15 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 def test_json_has_the_first_line(repo: Path) -> None:
     value = found(called("plan", ".", "--events", "rollout", "--format", "json", cwd=repo))
     assert value["result"].startswith("after this change 1 rollout cannot end")
+    (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
+    assert edge.startswith("set maxSurge: 0")
+
+
+def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:
+    """Its files are in a copy, which the search for an edit reads again."""
+    repo = company(tmp_path / "company")
+    git(repo, "commit", "-q", "-a", "-m", "feature")
+    value = found(called("plan", "main~1..main", ".", "--events", "rollout", "--format", "json", cwd=repo))
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
 

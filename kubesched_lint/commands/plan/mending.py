@@ -11,39 +11,37 @@ from contextlib import chdir
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.fix.search import fix_of_one
-from kubesched_lint.commands.plan.found import Plan, WorkloadPlan
+from kubesched_lint.commands.fix.proposals import placed
+from kubesched_lint.commands.fix.search import fixes_of
+from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import SHOWN
+from kubesched_lint.text import LONGEST_LIST
 
 _EVENT = "rollout"
 
 
 def mended(plan: Plan, after: Version, cluster: Cluster, rulebook: Rulebook, report: Report) -> Plan:
     """Return the plan with the edits that help the first rollouts that hang; ``report`` is that of ``after``."""
-    known = {ref: _edit(ref, after, cluster, rulebook, report) for ref in list(_hanging(plan))[:SHOWN]}
-    workloads = (replace(one, mend=known.get(one.object, "")) for one in plan.workloads)
-    return replace(plan, workloads=tuple(workloads)) if any(known.values()) else plan
+    hanging = frozenset(list(_hanging(plan))[:LONGEST_LIST])
+    wanted = {finding.object: finding for finding in sorted(report.findings, key=_severity) if _is_of(finding, hanging)}
+    if not wanted:
+        return plan
+    with chdir(after.folder):
+        fixes = fixes_of(after.manifests, cluster, after.options, rulebook, tuple(wanted.values()))
+    edits = {ref: fixes[key].title for ref, finding in wanted.items() if (key := placed(finding)) in fixes}
+    return replace(plan, workloads=tuple(replace(one, mend=edits.get(one.object, "")) for one in plan.workloads))
 
 
 def _hanging(plan: Plan) -> Iterator[ObjectRef]:
-    here = [one for one in plan.workloads if one.hangs(proven=False)]
-    things: list[WorkloadPlan] = [*here]
-    yield from dict.fromkeys(one.object for one in (*plan.never_end, *things))
+    here = [one.object for one in plan.workloads if one.hangs(proven=False)]
+    yield from dict.fromkeys([*(one.object for one in plan.never_end), *here])
 
 
-def _edit(ref: ObjectRef, after: Version, cluster: Cluster, rulebook: Rulebook, report: Report) -> str:
-    """Return the edit in words; empty if no rule has a fix that passes."""
-    findings = (f for f in report.findings if f.object == ref and f.suppressed is None and f.evidence.event == _EVENT)
-    for finding in sorted(findings, key=_severest)[:1]:
-        with chdir(after.folder):
-            fix = fix_of_one(after.manifests, cluster, after.options, rulebook, finding, {})
-        if fix is not None:
-            return fix.title
-    return ""
+def _is_of(finding: Finding, refs: frozenset[ObjectRef]) -> bool:
+    return finding.object in refs and finding.suppressed is None and finding.evidence.event == _EVENT
 
 
-def _severest(finding: Finding) -> int:
-    return -finding.severity
+def _severity(finding: Finding) -> int:
+    return finding.severity

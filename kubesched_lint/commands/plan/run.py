@@ -24,7 +24,7 @@ from kubesched_lint.commands.plan.comparing import (
 from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
 from kubesched_lint.commands.plan.mending import mended
-from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, losses, node_changes, with_terraform
+from kubesched_lint.commands.plan.pools import PoolChange, node_changes, with_terraform
 from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
@@ -148,7 +148,7 @@ def plan(
         background=(*background, *notes) if len(names) > 1 else background,
         environments=names,
         pools=(*pools, *_once(parts, lambda part: part.scene.pools)),
-        losses=_once(parts, _lost_nodes),
+        losses=_once(parts, lambda part: part.scene.losses),
     )
     return found if running else mended(found, after, lint.cluster, rulebook, lint.reports[1])
 
@@ -199,12 +199,6 @@ def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
         open=frozenset(open_ - changed),
         simulation=merged(explain, (), names) if explain else None,
     )
-
-
-def _lost_nodes(part: _Judged) -> Iterator[NodeLoss]:
-    ends = part.scene.sides
-    if ends[0].cluster.inventory.nodes != ends[1].cluster.inventory.nodes:
-        yield from losses(ends[0].world, ends[1].world, part.scene.subjects)
 
 
 def _stuck(part: _Judged) -> Iterator[StuckRollout]:

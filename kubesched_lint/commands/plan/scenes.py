@@ -15,7 +15,7 @@ from kubesched_lint.commands.limits import MOST_CELLS
 from kubesched_lint.commands.lint.report_extras import most_rows
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.changes import ObjectChange, workload_changes
-from kubesched_lint.commands.plan.pools import PoolChange, drift, with_manifest_pools
+from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, drift, losses, with_manifest_pools
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.findings import ObjectRef
@@ -57,6 +57,8 @@ class Scene(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     pools: tuple[PoolChange, ...] = ()
     """What becomes of the NodePools among the manifests."""
+    losses: tuple[NodeLoss, ...] = ()
+    """The workloads that may use fewer nodes than before."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -181,8 +183,10 @@ def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
     is_same = clusters[0] is clusters[1]
     reached = work.tried(lambda: affected(ours.world, theirs.world), everybody) if is_same else everybody
     touched = (reached & subjects) | changes.keys()
-    shown, notes = _rows(touched, changes, len(clusters[1].inventory.nodes))
-    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, (*notes, *told), pools)
+    lost = () if is_same else tuple(losses(ours.world, theirs.world, subjects))
+    first = (changes, {loss.object for loss in lost})
+    shown, notes = _rows(touched, first, len(clusters[1].inventory.nodes))
+    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, (*notes, *told), pools, lost)
 
 
 def clusters_of(before: Version, after: Version, clusters: Clusters, *, running: bool) -> Clusters:
@@ -214,12 +218,15 @@ def _world(side: Version, cluster: Cluster) -> World:
 
 
 def _rows(
-    touched: Collection[ObjectRef], changed: Collection[ObjectRef], nodes: int
+    touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int
 ) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
-    """Return the workloads to simulate, and a note on those that are too many: changed ones come first."""
+    """Return the workloads to simulate, and a note on those that are too many.
+
+    Changed ones come first, then those that lose nodes, which are the parts of ``before``.
+    """
     most = most_rows(nodes, MOST_CELLS)
     if len(touched) <= most:
         return frozenset(touched), ()
-    first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]
+    first = sorted(touched, key=lambda ref: (*(ref not in part for part in before), str(ref)))[:most]
     note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
     return frozenset(first), (note,)

@@ -44,7 +44,7 @@ def _blocks(plan: Plan) -> Iterator[Block]:
     for error in plan.errors:
         yield Block(f"\n- **could not be read** {_place(error.path, error.line)}: {plain(error.message)}", 1)
     if rows.changed or rows.elsewhere:
-        yield Block("\n| workload | change | effect |\n|---|---|---|\n")
+        yield Block("\n| object | change | effect |\n|---|---|---|\n")
         yield from (Block(_row(entry), 1) for entry in (*rows.changed, *rows.elsewhere))
     yield Block("\n")
     yield from (Block(f"- {plain(finding_line(change))}\n", 1) for change in rows.findings)

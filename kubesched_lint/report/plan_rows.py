@@ -256,7 +256,7 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
         yield Effect(OTHER, ("every event",), "as before")
     if len(ranked) > most:
         events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
-        yield Effect(OTHER, tuple(events), "-v tells")
+        yield Effect(OTHER, tuple(events), "end otherwise, too")
 
 
 def _differs(change: CellChange) -> bool:

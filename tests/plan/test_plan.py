@@ -299,7 +299,7 @@ def test_a_comment_of_a_large_change_stays_within_the_limit_and_counts_the_rest(
     comment = as_markdown(replace(found, workloads=found.workloads * 600))
     assert comment.startswith("<!-- kubesched-lint plan -->\n### ⛔ after this change ")
     assert 60_000 < len(comment.encode("utf-16-le")) // 2 <= 65_000
-    assert comment.index("| workload | change | effect |") < comment.index("that did not fit")
+    assert comment.index("| object | change | effect |") < comment.index("that did not fit")
     assert "@all<b>" not in comment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from kubesched_lint import load_cluster
 from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
+from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
@@ -90,9 +92,13 @@ def test_nodes_that_come_go_and_change_are_named() -> None:
     assert change.fields == ("label team unset → x", "cpu of a node 4 → 2")
 
 
-def test_the_same_nodes_are_no_change() -> None:
-    nodes = [node("g0", "general")]
-    assert planned([web()], [web()], nodes, nodes).is_empty
+def test_the_same_nodes_are_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do they make a plan simulate what no change touches."""
+    simulated: list[object] = []
+    monkeypatch.setattr(judging, "simulate", lambda *given, **named: simulated.append(given))
+    nodes = [node("g0", "general"), pod_on("g0")]
+    assert planned([web()], [web()], nodes, copy.deepcopy(nodes)).is_empty
+    assert simulated == []
 
 
 def test_the_file_of_the_base_commit_is_the_cluster_before(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
@@ -156,13 +157,23 @@ def plan(
 def _changed_cluster(
     former: Cluster | None, cluster: Cluster, terraform: TerraformPools | None
 ) -> tuple[Clusters, tuple[PoolChange, ...], tuple[str, ...]]:
-    """Return the cluster of both sides, what differs in its nodes and pools, and notes."""
+    """Return the cluster of both sides, what differs in its nodes and pools, and notes.
+
+    A file that was only written anew, such as with another indentation, is the same cluster.
+    """
+    if former is not None and _holds_the_same(former, cluster):
+        former = None
     old = cluster if former is None else former
     pools = () if former is None else tuple(node_changes(former, cluster))
     if terraform is None:
         return (old, cluster), pools, ()
     later, further, notes = with_terraform(cluster, terraform)
     return (old, later), (*pools, *further), notes
+
+
+def _holds_the_same(one: Cluster, other: Cluster) -> bool:
+    ours, theirs = one.inventory.lists(), other.inventory.lists()
+    return all(same_values(mine, its) for (_, mine), (_, its) in zip(ours, theirs, strict=True))
 
 
 # --- all environments together ----------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def as_html(plan: Plan) -> Iterator[str]:
 
 
 def _entries(entries: Sequence[Entry]) -> Iterator[str]:
-    yield from _table(("workload", "change", "effect"), map(_entry, entries), " told")
+    yield from _table(("object", "change", "effect"), map(_entry, entries), " told")
 
 
 def _entry(entry: Entry) -> str:

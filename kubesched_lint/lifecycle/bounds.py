@@ -6,7 +6,7 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from math import inf
 
@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
-from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
-from kubesched_lint.lifecycle.others import drawing
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
@@ -32,32 +31,51 @@ from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
+from kubesched_lint.scheduler.topology import (
+    NO_OTHERS,
+    OthersCounted,
+    SpreadRoom,
+    counted_domains,
+    counted_nodes,
+    counted_pods,
+    spread_room,
+)
 from kubesched_lint.text import many, plural
 
 
-def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
+def most_placed(
+    setting: Setting,
+    number: int,
+    wanted: int,
+    without: NodeSet = 0,
+    *,
+    mixed: bool = False,
+    others_stay: bool = False,
+) -> Counted:
     """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
 
     ``mixed``: some of the pods are of another revision, which some selectors do not match. Where older pods run, that
-    is so until a rollout ends, and it may never end.
+    is so until a rollout ends, and it may never end. ``others_stay``: no event deletes pods of others.
     """
     if is_looser(setting, number):
         return Counted(wanted, "pods of an older template may stay")
-    return _most(setting, number, wanted, without, mixed=mixed or is_mixed(setting, number))
+    mixed = mixed or is_mixed(setting, number)
+    return _most(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
 
 
 def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
-    """Return the most pods of a workload that any order binds at once if all are of the manifest's template."""
-    return _most(setting, number, wanted, 0, mixed=False)
+    """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
+    return _most(setting, number, wanted, 0, mixed=False, others_stay=True)
 
 
-def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool) -> Counted:
-    found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
-    return min(found, key=lambda c: c.pods)
+def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool) -> Counted:
+    ceilings = _ceilings(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
+    return min([Counted(wanted, "all that are wanted"), *ceilings], key=lambda c: c.pods)
 
 
-def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixed: bool) -> Iterator[Counted]:
+def _ceilings(
+    setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool
+) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back")
@@ -94,7 +112,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before)
+        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before, others_stay=others_stay)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -161,62 +179,68 @@ def _spread_ceiling(
     room: Room,
     without: NodeSet,
     before: Room,
+    *,
+    others_stay: bool,
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
     ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which
     bounds a loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
-    pods of others.
+    pods of others that come or go.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    if _others_counted(setting, number, constraint):
+    counted = _counted(setting, number, constraint)
+    if counted is None or (not others_stay and (counted.there or counted.coming)):
         return None
-    capacity, limits = spread_room(setting, number, constraint, room, most, without)
-    if not capacity:
+    bound = spread_bound(setting, number, constraint, room, most, without, counted)
+    if not bound.capacity:
         return Counted(0, f"no node that it may use counts for its spread over {constraint.topology_key}")
-    least = least_count(constraint, capacity.values())
-    total = sum(limits.values())
+    total = bound.total
     if without:
-        stay = spread_room(setting, number, constraint, before, most)[1]
-        total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
-    return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
+        stay = spread_bound(setting, number, constraint, before, most).placeable
+        total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
+    return Counted(
+        total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    )
 
 
-def spread_room(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: Room, most: int, without: NodeSet = 0
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return domain → pods that its nodes can hold, and pods that the constraint accepts there; ``most`` on each node.
-
-    Workloads that share their ``room`` share the answer.
-    """
+def spread_bound(
+    setting: Setting,
+    number: int,
+    constraint: SpreadConstraint,
+    room: Room,
+    most: int,
+    without: NodeSet = 0,
+    others: OthersCounted = NO_OTHERS,
+) -> SpreadRoom:
+    """Return what it accepts if each node takes ``most`` pods; workloads that share their ``room`` share the answer."""
     eligible = counted_nodes(setting.pods[number], constraint, setting.index)
-    key = Itself(room), most, without, eligible, constraint.topology_key, constraint.max_skew, constraint.min_domains
-    known: dict[Hashable, tuple[Mapping[str, int], Mapping[str, int]]]
-    known = setting.rooms.setdefault(spread_room, {})
+    limits = constraint.topology_key, constraint.max_skew, constraint.min_domains
+    key = Itself(room), most, without, eligible, limits, *(frozenset(m.items()) for m in others[:2]), others.coming
+    known: dict[Hashable, SpreadRoom] = setting.rooms.setdefault(spread_bound, {})
     if key not in known:
-        capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
-        known[key] = capacity, let_in(constraint, capacity)
+        domains = counted_domains(setting.pods[number], constraint, setting.index, without)
+        known[key] = spread_room(constraint, {v: room.within(nodes, most) for v, nodes in domains.items()}, others)
     return known[key]
 
 
-def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    pod, selector = setting.pods[number], constraint.selector
+def _counted(setting: Setting, number: int, constraint: SpreadConstraint) -> OthersCounted | None:
+    """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
+    selector, namespace = constraint.selector, setting.pods[number].namespace
     assert selector is not None
-    if any(i != number for i in setting.selection.of(selector, pod.namespace)):
-        return True
-    own = {b.pod for b in setting.running.get(number, ())}
-    theirs = (p for p in _kinds_that_run(setting) if p not in own)
-    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs)
-
-
-def domain_room(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: Callable[[NodeSet], int], without: NodeSet
-) -> dict[str, int]:
-    """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
-    domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    return {value: room(nodes) for value, nodes in domains.items()}
+    if any(i != number for i in setting.selection.of(selector, namespace)):
+        return None
+    runs = (pod for i in setting.running if i != number for pod in setting.kinds[i][1:])
+    if any(pod.namespace == namespace and selector.matches(pod.labels) for pod in runs):
+        return None
+    groups = list(others.selected_by(setting, selector, namespace))
+    if not groups:
+        return NO_OTHERS
+    among = counted_nodes(setting.pods[number], constraint, setting.index)
+    there = counted_pods(groups, constraint.topology_key, among, setting.index)
+    return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
 def most_beside(
@@ -246,7 +270,7 @@ def most_beside(
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    guests = sum(len(group.bound) + group.elsewhere for group in drawing(setting, number))
+    guests = sum(len(group.bound) + group.elsewhere for group in others.drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key
     moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)

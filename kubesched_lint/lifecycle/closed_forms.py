@@ -8,7 +8,7 @@ full. With fewer domains than minDomains the minimum counts as 0.
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.bounds import number_of_domains, spread_room
+from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
@@ -47,11 +47,10 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity, limits = spread_room(setting, number, constraint, room, wanted)
-        if not capacity:
+        bound = spread_bound(setting, number, constraint, room, wanted)
+        if not bound.capacity:
             return None
-        total = sum(limits.values())
-        held = list(capacity.values())
+        total, held = bound.total, list(bound.capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why)
     if not open_:

@@ -58,13 +58,13 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
         return False
     work.spend(work.SETUP)
     wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
-    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted)
+    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted, others_stay=True)
     if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:
         return False
     if event in ("deploy", "scale-down"):
         return True
     needed = _needed_beside(setting, number, wanted)
-    both = most_placed(setting, number, needed, mixed=True) if needed else exact
+    both = most_placed(setting, number, needed, mixed=True, others_stay=True) if needed else exact
     return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
 
 
@@ -231,9 +231,11 @@ def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     if exact is not None:
         return EventBounds(wanted, exact, exact)
     least = _least(setting, number, wanted, fresh=True)
-    return EventBounds(
-        wanted, least, _most(setting, number, wanted, least, lambda: most_placed(setting, number, wanted))
-    )
+
+    def most() -> Counted:
+        return most_placed(setting, number, wanted, others_stay=True)
+
+    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
 
 def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
@@ -288,9 +290,11 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     new = most_of_template(setting, number, wanted)
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why, new.resource)
+        bounds.most = Counted(
+            most_placed(setting, number, wanted, mixed=True, others_stay=True).pods, new.why, new.resource
+        )
     elif needed := _needed_beside(setting, number, wanted):
-        room = most_placed(setting, number, needed, mixed=True)
+        room = most_placed(setting, number, needed, mixed=True, others_stay=True)
         if room.pods < needed:
             bounds.always_stuck = True
             bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}", room.resource)
@@ -368,7 +372,11 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
         kept = Counted(min(size, before.least.pods), before.least.why)
         least = max(least, kept, key=lambda counted: counted.pods)
-    return EventBounds(size, least, _most(setting, number, size, least, lambda: most_placed(setting, number, size)))
+
+    def most() -> Counted:
+        return most_placed(setting, number, size, others_stay=True)
+
+    return EventBounds(size, least, _most(setting, number, size, least, most))
 
 
 def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:

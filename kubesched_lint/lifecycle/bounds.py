@@ -22,14 +22,14 @@ from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
-from kubesched_lint.lifecycle.rooms import Room, room_of
+from kubesched_lint.lifecycle.rooms import Room, apart, repelled_by_others, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.capacity import copies, tightest_resource
+from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import (
     NO_OTHERS,
@@ -87,23 +87,25 @@ def _ceilings(
     if not usable:
         yield Counted(0, NO_NODE)
         return
-    apart = _apart(setting, number, mixed=mixed)
+    repelled = repelled_by_others(setting, number)
+    usable &= ~repelled
+    if not usable:
+        yield Counted(0, "pods of others keep it from every node that it may use")
+        return
+    terms = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))
-    if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
+    like = replace(pod, required_anti_affinity=terms)
+    if stands_alone(like, index, usable):
         most = min(most, 1)
-    like = replace(pod, required_anti_affinity=apart)
     room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, setting.usable[number], most) if without else room
+    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if without else room
     total = room.total(most)
-    for term in apart:
+    for term in terms:
         key = term.topology_key
-        open_ = index.domains_of(key, room.open_)
-        loose = room.within(usable & ~index.with_key(key), most)
-        beside = f", nodes without it {loose} more" if loose else ""
-        why = (
-            f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(open_, key)} can hold one{beside}"
-        )
-        yield Counted(open_ + loose, why)
+        each = apart(room, key, index, most)
+        beside = f", nodes without it {each.loose} more" if each.loose else ""
+        can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
+        yield Counted(each.total, f"each pod needs a {domain_word(key)} of its own, and {can}")
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
@@ -123,7 +125,8 @@ def _ceilings(
         yield Counted(total, why)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        on = f"the {many(usable.bit_count(), 'node')} that it may use"
+        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
+        on = f"the {many(usable.bit_count(), 'node')} {left}"
         yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what)
 
 

@@ -12,7 +12,7 @@ from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
-from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
+from kubesched_lint.lifecycle.rooms import apart, open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import plural
@@ -20,7 +20,7 @@ from kubesched_lint.text import plural
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod = as_checked(setting.pods[number])
     if number in quota_short(setting) or not stands_alone(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
@@ -38,11 +38,10 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         term = pod.required_anti_affinity[0]
         if not setting.selects(term, pod, pod):
             return None
-        loose = room.within(open_ & ~index.with_key(term.topology_key), wanted)
-        domains = index.domains_of(term.topology_key, open_)
-        total = loose + domains
-        takes = plural(domains, "takes", "take")
-        return Counted(min(total, wanted), f"{number_of_domains(domains, term.topology_key)} {takes} one pod each")
+        each = apart(room, term.topology_key, setting.index, wanted)
+        takes = plural(each.domains, "takes", "take")
+        why = f"{number_of_domains(each.domains, term.topology_key)} {takes} one pod each"
+        return Counted(min(each.total, wanted), why)
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):

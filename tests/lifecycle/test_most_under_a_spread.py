@@ -94,7 +94,8 @@ def others(draw, names):
     """A few pods of nobody or of another controller that selectors of ``web`` may count; some wait or terminate."""
     pods = []
     for number in range(draw(st.integers(1, 3))):
-        pod = Pod("default", {"app": draw(st.sampled_from(["web", "db"]))}, {"cpu": draw(st.sampled_from([0, 600]))})
+        labels, cpu = {"app": draw(st.sampled_from(["web", "db"]))}, draw(st.sampled_from([0, 600]))
+        pod = Pod("default", labels, requests={"cpu": cpu})
         owner = draw(st.sampled_from([None, Owner("ReplicaSet", "other")]))
         pods.append(BoundPod(f"other-{number}", draw(st.sampled_from(names)), pod, owner))
     return tuple(pods)

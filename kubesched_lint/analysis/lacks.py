@@ -21,7 +21,9 @@ from kubesched_lint.world.claims import fates
 from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.gangs import foreign_gangs_of, gates_of, pod_group
+from kubesched_lint.world.neighbours import is_answered_by_waiting, others_selected
 from kubesched_lint.world.premises import service_premises
+from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
@@ -91,6 +93,25 @@ def unmodelled(it: Member) -> Iterator[Lack]:
         )
     yield from _of_volume_gates(it)
     yield from _of_groups(it)
+    yield from _of_passing(it)
+
+
+def _of_passing(it: Member) -> Iterator[Lack]:
+    """Yield what depends on pods that its affinity or a hard spread selects, and that no cell follows."""
+    terms, namespace = it.pod.required_affinity, it.workload.namespace
+    if terms:
+        for other in it.world.selection.selected_by_all(terms, namespace):
+            if other.kind == "CronJob":
+                yield Lack(f"when pods of {other} run, which its affinity selects", True, narrows=False)
+        if is_answered_by_waiting(it):
+            yield Lack("pods outside the set that wait, and that its affinity selects, go on waiting", False, False)
+    counted = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
+    passing = (w for selector in counted for w in others_selected(it, selector) if w.kind == "CronJob")
+    for other in dict.fromkeys(passing):
+        yield Lack(f"no pods of {other} run, which its spread counts", False, narrows=False)
+    waiting = pods_of_others(it.world).waiting if counted else ()
+    if any(pod.namespace == namespace and s.matches(pod.labels) for pod in waiting for s in counted):
+        yield Lack("pods outside the set that wait, and that its spread counts, go on waiting", False, narrows=False)
 
 
 def _of_volume_gates(it: Member) -> Iterator[Lack]:

@@ -1,7 +1,7 @@
 """Pods of others that the set may preempt, but that run again in the end: their room is taken, though not their node.
 
-A controller makes them anew, and weaker pods cannot keep them from a node (``scheduler/eviction``). So they surely run if
-pods of their own priority or more always leave room for one on some node.
+A controller makes them anew, and weaker pods cannot keep them from a node (``scheduler/eviction``). So they surely run
+if pods of their own priority or more always leave room for one on some node.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -70,7 +70,8 @@ def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
 
 def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool) -> Counted:
     ceilings = _ceilings(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
-    return min([Counted(wanted, "all that are wanted"), *ceilings], key=lambda c: c.pods)
+    every = [Counted(wanted, "all that are wanted"), *ceilings]
+    return min(every, key=lambda c: (c.pods, len(c.rests_on)))
 
 
 def _ceilings(
@@ -78,19 +79,19 @@ def _ceilings(
 ) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
-        yield Counted(0, "scheduling gates hold its pods back")
+        yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
         return
     granted = quotas.cap(setting, number)
     if granted is not None:
-        yield Counted(granted.pods, granted.why)
+        yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
     usable = setting.usable[number] & ~without
     if not usable:
-        yield Counted(0, NO_NODE)
+        yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
         return
     repelled = repelled_by_others(setting, number)
     usable &= ~repelled
     if not usable:
-        yield Counted(0, "pods of others keep it from every node that it may use")
+        yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return
     terms = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))
@@ -105,7 +106,8 @@ def _ceilings(
         each = apart(room, key, index, most)
         beside = f", nodes without it {each.loose} more" if each.loose else ""
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
-        yield Counted(each.total, f"each pod needs a {domain_word(key)} of its own, and {can}")
+        why = f"each pod needs a {domain_word(key)} of its own, and {can}"
+        yield Counted(each.total, why, rests_on=ON_NOTHING)
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
@@ -122,12 +124,12 @@ def _ceilings(
             yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
-        yield Counted(total, why)
+        yield Counted(total, why, rests_on=ON_NOTHING)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
         left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
         on = f"the {many(usable.bit_count(), 'node')} {left}"
-        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what)
+        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
 
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
@@ -199,14 +201,14 @@ def _spread_ceiling(
         return None
     bound = spread_bound(setting, number, constraint, room, most, without, counted)
     if not bound.capacity:
-        return Counted(0, f"no node that it may use counts for its spread over {constraint.topology_key}")
+        why = f"no node that it may use counts for its spread over {constraint.topology_key}"
+        return Counted(0, why, rests_on=ON_NOTHING)
     total = bound.total
     if without:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
-    return Counted(
-        total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
-    )
+    why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
 def spread_bound(

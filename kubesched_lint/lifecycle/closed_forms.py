@@ -9,7 +9,7 @@ full. With fewer domains than minDomains the minimum counts as 0.
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import apart, open_but_for_affinity, room_of
@@ -41,7 +41,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         each = apart(room, term.topology_key, setting.index, wanted)
         takes = plural(each.domains, "takes", "take")
         why = f"{number_of_domains(each.domains, term.topology_key)} {takes} one pod each"
-        return Counted(min(each.total, wanted), why)
+        return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
@@ -51,11 +51,11 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
             return None
         total, held = bound.total, list(bound.capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
-        return Counted(min(total, wanted), why)
+        return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
     if not open_:
-        return Counted(0, NO_NODE)
+        return Counted(0, NO_NODE, rests_on=ON_NOTHING)
     total = room.total(wanted)
-    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")
+    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
 def stands_alone(setting: Setting, number: int) -> bool:

@@ -11,7 +11,7 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import ON_ALL, Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
@@ -113,7 +113,7 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
         bounds.always_stuck = bounds.always_stuck or event == "rollout"
         if event == "rollout":  # old pods may run beside the new ones
             beside = most_beside(setting, number, bounds.wanted, mixed=True)
-        bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)
+        bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)._replace(rests_on=ON_ALL)
     return bounds
 
 
@@ -290,14 +290,13 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     new = most_of_template(setting, number, wanted)
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        bounds.most = Counted(
-            most_placed(setting, number, wanted, mixed=True, others_stay=True).pods, new.why, new.resource
-        )
+        both = most_placed(setting, number, wanted, mixed=True, others_stay=True)
+        bounds.most = new._replace(pods=both.pods)
     elif needed := _needed_beside(setting, number, wanted):
         room = most_placed(setting, number, needed, mixed=True, others_stay=True)
         if room.pods < needed:
             bounds.always_stuck = True
-            bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}", room.resource)
+            bounds.most = room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}")
     return bounds
 
 

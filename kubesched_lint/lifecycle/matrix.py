@@ -322,6 +322,7 @@ class Matrix:
                     cell,
                     why=bounds.most.why,
                     resource=bounds.most.resource,
+                    rests_on=bounds.most.rests_on,
                     proven=True,
                     is_counted=not self.setting.pods[number].required_affinity,
                 )

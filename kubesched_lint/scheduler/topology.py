@@ -102,6 +102,11 @@ class SpreadRoom(Struct, frozen=True):
         return sum(self.placeable.values())
 
     @property
+    def may_grow(self) -> bool:
+        """Whether it lets in more if more pods of others fill the least full domain."""
+        return not self.too_few and self.total < sum(self.capacity.values())
+
+    @property
     def terms(self) -> str:
         """Return ``total`` as a sum: ``2 in eu-west-1a + 1 in eu-west-1b``."""
         return " + ".join(f"{pods} in {domain}" for domain, pods in self.placeable.items())

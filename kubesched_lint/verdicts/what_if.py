@@ -485,7 +485,7 @@ def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
     if cell.verdict == NONE:
         scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
         return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell
-    narrows = all(lack.narrows for lack in own)
+    narrows = all(lack.narrows or (lack.doubts and lack.doubts not in cell.rests_on) for lack in own)
     if unknown and not (cell.verdict == BAD and cell.proven and narrows):
         return not_known(cell, tuple(unknown), _UNDECIDED)
     if unknown:

@@ -73,3 +73,12 @@ def test_a_bad_end_under_a_spread_rests_on_no_pod_of_a_cronjob_being_counted(lab
         f for f in lint(objects=[web, _cron_job(labels)], cluster=cluster).findings if f.severity is Severity.ERROR
     ]
     assert bool(errors) is proven
+
+
+def test_a_proof_that_rests_on_no_other_pods_holds_beside_them():
+    """Three pods of 2 CPUs on one node of 4: a bound by room holds whatever else the spread counts."""
+    web = simulated.workload("Deployment", "web", 3, {**simulated.asking("2"), **SPREAD})
+    web["spec"]["template"]["metadata"]["labels"]["tier"] = "shop"
+    job = _cron_job({"app": "cron", "tier": "shop"})
+    found = simulated.cell(simulated.report_of(CLUSTER, web, job, events=("deploy",)), "web", "deploy")
+    assert (found.verdict, found.proven, found.bound.most, found.rests_on) == (BAD, True, 2, frozenset())

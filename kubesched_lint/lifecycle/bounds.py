@@ -7,12 +7,17 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from functools import reduce
+from itertools import chain
 from math import inf
+from operator import and_
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
+from kubesched_lint.cluster.alike import Alike
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
@@ -28,7 +33,7 @@ from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import (
@@ -267,31 +272,86 @@ def most_beside(
     ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    every = Counted(wanted, "all that are wanted")
     if not pod.required_affinity or setting.running.get(number) or setting.leaving:
-        return every
-
-    def draws(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
-
-    hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    guests = sum(len(group.bound) + group.elsewhere for group in others.drawing(setting, number))
-    running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
+        return Counted(wanted, "all that are wanted")
+    hosts = _hosts_of(setting, number)
     key = pod.required_affinity[0].topology_key
-    moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)
-    found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
+    moving = moving and not (with_nodes and index.one_node_each(key) and not hosts.run)
     usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
     like = replace(pod, required_anti_affinity=_apart(setting, number, mixed=mixed))
     room = dict(copies(like, setting.cluster, usable, _on_each(setting, number, wanted) if surges else 1))
-    changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)
-    if not (changing or moving or guests or running) and index.one_node_each(key):
-        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts], room)
-    sizes = sorted(sum(map(room.get, positions(d & usable), repeat(0))) for d in index.domains(key).values())
+    changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
+    if hosts.stay and not (changing or moving):
+        there = others.where(hosts.outside)
+        nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
+        total = _held_apart(like, nodes, room, index)
+        why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
+        return Counted(min(total, wanted), why, near=hosts.names(setting))
+    if not (changing or moving or hosts.run) and index.one_node_each(key):
+        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
+    domains = (nodes & usable for nodes in index.domains(key).values())
+    sizes = sorted(_held_apart(like, nodes, room, index) for nodes in domains)
+    found = hosts.most(setting, moving=moving)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
-    return Counted(min(total, wanted), f"room for {total} in the domains of {key} of {pods} that its affinity selects")
+    why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
+    return Counted(min(total, wanted), why, near=hosts.names(setting))
+
+
+class _Hosts(NamedTuple):
+    """The pods that all required affinity of a workload selects."""
+
+    members: Sequence[int]
+    """Workloads of the set."""
+    running: Sequence[BoundPod]
+    """Pods of the set that run."""
+    outside: Sequence[Alike]
+    """Groups of pods outside the set."""
+
+    @property
+    def run(self) -> bool:
+        """Whether some run already."""
+        return bool(self.running or self.outside)
+
+    @property
+    def stay(self) -> bool:
+        """Whether all are outside the set, and on nodes."""
+        return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
+
+    def most(self, setting: Setting, *, moving: bool) -> int:
+        """Return the most domains that they may use during an event; ``moving`` counts each pod twice."""
+        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (2 if moving else 1)
+        return sum(_hosting(setting, i, moving=moving) for i in self.members) + outside + len(self.running)
+
+    def names(self, setting: Setting) -> tuple[str, ...]:
+        first = (*(group.bound[0] for group in self.outside if group.bound), *self.running[:1])
+        members = (str(setting.workloads[i]) for i in self.members)
+        return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
+
+
+def _draws(setting: Setting, pod: Pod, other: Pod) -> bool:
+    return all(setting.selects(term, pod, other) for term in pod.required_affinity)
+
+
+def _hosts_of(setting: Setting, number: int) -> _Hosts:
+    pod = setting.pods[number]
+    running = [bound for pods in setting.running.values() for bound in pods if _draws(setting, pod, bound.pod)]
+    members = setting.selection.of_all(pod.required_affinity, pod.namespace)
+    return _Hosts(members, running, list(others.drawing(setting, number)))
+
+
+def _held_apart(pod: Pod, nodes: NodeSet, room: Mapping[int, int], index: NodeIndex) -> int:
+    """Return how many pods fit on nodes with so much room each, where its anti-affinity keeps any two apart."""
+    held = sum(room.get(position, 0) for position in positions(nodes))
+    if pod.required_anti_affinity:
+        open_ = of([position for position in positions(nodes) if room.get(position)])
+        for term in pod.required_anti_affinity:
+            loose = open_ & ~index.with_key(term.topology_key)
+            each = index.domains_of(term.topology_key, open_) + sum(room[position] for position in positions(loose))
+            held = min(held, each)
+    return held
 
 
 def _hosting(setting: Setting, number: int, *, moving: bool) -> int:

@@ -43,6 +43,7 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
         why=bounds.least.why if fine else bounds.most.why,
         resource="" if fine else bounds.most.resource,
         rests_on=ON_ALL if fine or event == "drain" else bounds.most.rests_on,
+        near=() if fine else bounds.most.near,
         is_counted=by_itself and not fine,
         assumes=assumes,
     )

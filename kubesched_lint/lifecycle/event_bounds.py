@@ -25,6 +25,8 @@ class Counted(NamedTuple):
     """The resource of nodes that has no more room, or ``PORTS``; empty for any other reason."""
     rests_on: frozenset[str] = ON_ALL
     """Of the premises that may not be known: those without which fewer pods may be missing."""
+    near: tuple[str, ...] = ()
+    """Whom the pods must be near, by name, if it counts the domains of these."""
 
 
 class EventBounds:

@@ -323,6 +323,7 @@ class Matrix:
                     why=bounds.most.why,
                     resource=bounds.most.resource,
                     rests_on=bounds.most.rests_on,
+                    near=bounds.most.near,
                     proven=True,
                     is_counted=not self.setting.pods[number].required_affinity,
                 )

@@ -6,7 +6,7 @@ domain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.analysis.wanted import replicas_wanted_here
@@ -14,10 +14,11 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler import topology
+from kubesched_lint.scheduler.capacity import kind_of_copies
 from kubesched_lint.scheduler.topology import OthersCounted, SpreadRoom
 from kubesched_lint.world.neighbours import others_selected, repelled_by_running
 from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import kind_of_copies, most_copies_by_domain
+from kubesched_lint.world.room import most_copies_by_domain
 from kubesched_lint.world.running import RunningPods, all_running_pods, matching_by_domain, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -41,7 +42,7 @@ def spread_room(
     stay = beside or staying(it)
     waiting = {} if beside is None else pods_of_others(world).waiting
     asked = _Asked(
-        kind_of_copies(it),
+        kind_of_copies(it.pod),
         it.replicas if replicas is None else replicas,
         (key, constraint.max_skew, constraint.min_domains),
         counted,
@@ -62,8 +63,8 @@ def spread_room(
 class _Asked(NamedTuple):
     """All that a bound depends on: workloads that are equal in it share the bound."""
 
-    pods: tuple[object, ...]
-    """What ``most_copies`` reads of them."""
+    pods: Hashable
+    """What ``copies`` reads of them."""
     most: int
     constraint: tuple[object, ...]
     counted: NodeSet

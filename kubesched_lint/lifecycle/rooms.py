@@ -15,7 +15,7 @@ from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.scheduler.capacity import copies, stands_alone
+from kubesched_lint.scheduler.capacity import copies, kind_of_copies
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
 
@@ -62,9 +62,8 @@ def apart(room: Room, key: str, index: NodeIndex, most: int) -> Apart:
 
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
-    alone = stands_alone(pod, setting.index, usable)
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
-    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()), pod.profile)
+    key = usable, most, kind_of_copies(pod)
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:

@@ -6,7 +6,7 @@ real number may be smaller, never larger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import repeat
 from operator import floordiv
 
@@ -83,6 +83,13 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     if taken:
         room = (0 if taken >> position & 1 else here for position, here in zip(at, room, strict=False))
     return zip(at, room, strict=False)
+
+
+def kind_of_copies(pod: Pod) -> Hashable:
+    """Return all that ``copies`` reads of a pod: on equal nodes, another pod of the kind has room as often."""
+    pod = as_checked(pod)
+    keys = (t.topology_key for t in pod.required_anti_affinity if _surely_selects_its_own(t, pod))
+    return pod.profile, frozenset(pod.requests.items()), pod.host_ports, frozenset(keys)
 
 
 def stands_alone(pod: Pod, index: NodeIndex, among: NodeSet) -> bool:

@@ -294,7 +294,8 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
         bounds.most = new._replace(pods=both.pods)
     elif needed := _needed_beside(setting, number, wanted):
         room = most_placed(setting, number, needed, mixed=True, others_stay=True)
-        room = min(room, most_beside(setting, number, needed, mixed=True), key=lambda counted: counted.pods)
+        beside = most_beside(setting, number, needed, mixed=True)
+        room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
         if room.pods < needed:
             bounds.always_stuck = True
             bounds.most = room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}")

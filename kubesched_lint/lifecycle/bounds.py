@@ -21,6 +21,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
+from kubesched_lint.lifecycle.attach_limits import most_attachable
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
@@ -113,6 +114,9 @@ def _ceilings(
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
         yield Counted(each.total, why, rests_on=ON_NOTHING)
+    attachable = most_attachable(setting, number, wanted, most, usable, room, mixed=mixed)
+    if attachable is not None:
+        yield attachable
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.

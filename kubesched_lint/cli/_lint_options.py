@@ -24,6 +24,7 @@ OPTIONS = (
     Option('feature_gates', ('--feature-gates',), (), 'text', None, (), 0),
     Option('scheduler_config', ('--scheduler-config',), (), 'text', None, (), 0),
     Option('max_age', ('--max-age',), (), 'text', None, (), 0),
+    Option('min_read', ('--min-read',), (), 'number', None, (), 0),
     Option('partial', ('--partial',), (), 'flag', False, (), 0),
     Option('exclude', ('--exclude',), (), 'texts', (), (), 0),
     Option('include_tests', ('--include-tests',), (), 'flag', False, (), 0),

@@ -33,7 +33,7 @@ class _Lint(Command):
 
 
 @app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
-@takes("cluster", "files_from", "max_age", *GATING, "formats")
+@takes("cluster", "files_from", "max_age", "min_read", *GATING, "formats")
 def lint(
     context: typer.Context,
     paths: OptionalPaths = None,

@@ -156,6 +156,7 @@ def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
         cluster=settings.maybe("cluster"),
         cluster_options=settings.cluster_options,
         max_age=settings.maybe("max-age"),
+        min_read=settings.given("min-read"),
         force_exclude=asked["force_exclude"],
         require_workloads=asked["require_workloads"],
         render=settings.flag("render"),

@@ -55,6 +55,10 @@ class Settings(Struct, frozen=True):
     def maybe(self, name: str) -> str | None:
         return cast("str | None", self.values[name].value)
 
+    def given(self, name: str) -> Given | None:
+        """Return a value with where it comes from; None if nobody gives one."""
+        return None if self.values[name].value is None else self.values[name]
+
     def flag(self, name: str) -> bool:
         return bool(self.values[name].value)
 

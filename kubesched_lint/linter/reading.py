@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.findings import InputError, ObjectRef, Path
+from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_release
+from kubesched_lint.custom.releases import release_of
+from kubesched_lint.findings import InputError, ObjectRef, Path, Release
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -49,6 +50,8 @@ class ManifestSet(Struct, frozen=True):
     """The kinds of custom resources that are read."""
     before: Inventory | None = None
     """The manifests before the change; None if the set is compared with nothing."""
+    releases: tuple[Release, ...] = ()
+    """The objects that install charts; those that were not read are in ``unread``, too."""
 
     @property
     def is_complete(self) -> bool:
@@ -61,7 +64,8 @@ class ManifestSet(Struct, frozen=True):
         errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
         skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
         makers = (f"{one.kind} {one.path}:{one.line}" for one in self.unread if _makes_objects(one))
-        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))))
+        unread = tuple(release for release in self.releases if release.why)
+        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))), unread)
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -95,8 +99,7 @@ class ManifestSet(Struct, frozen=True):
 
 _NOT_GIVEN = "the rest of the set, which was not given (--partial)"
 _OF_DELIVERY = {
-    "HelmRelease": "helm.toolkit.fluxcd.io/",
-    "HelmChart": "helm.cattle.io/",
+    **{kind: f"{group}/" for kind, group in RELEASES.items()},
     "Application": "argoproj.io/",
     "ApplicationSet": "argoproj.io/",
 }
@@ -202,6 +205,7 @@ def manifest_set(
     documents: list[Document] = []
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
     unread, skipped, left_out = list[Unread](), list[Skipped](), list[Skipped]()
+    releases = list[Release]()
     errors, given = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults], list[InputError]()
     objects = []
     refused: dict[Document, Refusals] = {}
@@ -209,6 +213,10 @@ def manifest_set(
     for entry in entries:
         if isinstance(entry, Document):
             if not is_read(entry.api_version, entry.kind):
+                if is_release(entry.api_version, entry.kind):
+                    releases.append(release_of(entry, namespace))
+                    unread.append(Unread(entry.path, entry.span(()).line, entry.kind, entry.api_version))
+                    continue
                 if kinds.of(entry.api_version, entry.kind) is not None:
                     custom.append((len(documents), entry))
                 documents.append(entry)
@@ -226,15 +234,8 @@ def manifest_set(
                     errors.extend(anyway.errors)
                     undecoded.append((entry, anyway.paths))
             documents.append(entry)
-            if version:
-                try:
-                    found = judge(entry, version)
-                except Exception:
-                    version = ""  # our bug: the rule validates again, and reports its failure like any rule
-                    continue
-                if found:
-                    refused[entry] = found
-                entry.release()
+            if version and not _is_judged(entry, version, judge, refused):
+                version = ""  # our bug: the rule validates again, and reports its failure like any rule
         elif isinstance(entry, Unread):
             unread.append(entry)
         elif isinstance(entry, Skipped):
@@ -256,7 +257,25 @@ def manifest_set(
         refused,
         version and minor_of(version),
         kinds,
+        releases=tuple(releases),
     )
+
+
+def _is_judged(
+    entry: Document,
+    version: str,
+    judge: Callable[[Document, str], Refusals],
+    refused: dict[Document, Refusals],
+) -> bool:
+    """Record what is refused in a document, and release it; return whether it could be judged."""
+    try:
+        found = judge(entry, version)
+    except Exception:
+        return False
+    if found:
+        refused[entry] = found
+    entry.release()
+    return True
 
 
 def _with_custom(

@@ -23,8 +23,8 @@ OWN_RULES = "rule-folders"
 class ConfigKey(Struct, frozen=True):
     """A top-level key of the configuration; the flag of the same name overrides it.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``version``, ``path``, ``groups`` (a list of
-    tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``percent``, ``version``, ``path``, ``groups`` (a
+    list of tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
     """
 
     name: str
@@ -68,6 +68,7 @@ KEYS = (
     ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey("max-age", "duration", "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.", None),
+    ConfigKey("min-read", "percent", "Exit with 2 if a smaller percentage of the releases was read, such as 80.", None),
     ConfigKey("fresh-pods", "duration", "Running pods of others prove an error only if younger, such as 24h.", "24h"),
     ConfigKey(
         "survive",

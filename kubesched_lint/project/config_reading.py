@@ -371,6 +371,9 @@ def _misfit(key: ConfigKey, value: object) -> str:
     """The problem with the value of a key that is not a list; empty when it is valid."""
     if key.kind == "boolean":
         return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"
+    if key.kind == "percent":
+        is_percent = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100
+        return "" if is_percent else f"expected a whole number from 0 to 100, found {shown(value)}"
     if not isinstance(value, str) or not value:
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
         return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")

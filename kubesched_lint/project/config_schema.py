@@ -111,6 +111,8 @@ def _key(key: ConfigKey) -> dict[str, Any]:
         shape |= _STRINGS
     elif key.kind == "duration":
         shape |= {"type": "string", "pattern": "^[0-9]{1,6}[mhdw]$"}
+    elif key.kind == "percent":
+        shape |= {"type": "integer", "minimum": 0, "maximum": 100}
     elif key.kind == "version":
         shape |= {"type": "string", "pattern": r"^v?1\.[0-9]{1,4}(\.[0-9]{1,4})?$"}
     elif key.choices:

@@ -42,6 +42,7 @@ OPTIONS = (
     Option('watch', ('--watch',), (), 'flag', False, (), 0),
     Option('require_node_groups', ('--require-node-groups',), (), 'flag', False, (), 0),
     Option('require_workloads', ('--require-workloads',), (), 'flag', False, (), 0),
+    Option('files', ('--files',), (), 'flag', False, (), 0),
     Option('no_cache', ('--no-cache',), (), 'flag', False, (), 0),
     Option('jobs', ('--jobs', '-j'), (), 'number', None, (), 1),
     Option('quiet', ('--quiet', '-q'), (), 'flag', False, (), 0),

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
 from kubesched_lint.commands.lint.remarks import BASELINE
@@ -72,7 +73,7 @@ def write(
 
       kubesched-lint lint manifests/ --cluster cluster.yaml --baseline kubesched-baseline.json
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = output or settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
     if work.leaves_out_targets and not output:
@@ -107,7 +108,7 @@ def prune(
 
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
     if work.leaves_out_targets:
@@ -137,7 +138,7 @@ def update(
 
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
     found = _work(context, settings, paths, target).run(file)

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
+from kubesched_lint.cli.sets import note_on, with_sets
 from kubesched_lint.cli.settings import settle
+from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
@@ -43,6 +45,8 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
+    found: Sequence[Target] = ()
+    """The applied sets that take the place of targets."""
 
 
 def linted(call: Invocation) -> int:
@@ -67,6 +71,8 @@ def _linted_once(call: Invocation) -> int:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
+        if note := note_on(wanted.found):
+            run = replace(run, report=with_notes(run.report, note))
         if mending:
             reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
         show(
@@ -101,19 +107,20 @@ def _mending(asked: Any) -> Mending | None:
 def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     paths = list(call.params["paths"] or ())
     names = call.params["target"]
-    settings = settle(call, paths)
+    settings = with_sets(call, settle(call, paths), paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
     from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
 
     paths, several, question = chosen(call, settings, paths, names)
+    sets = settings.config.targets if settings.config.found_in else ()
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
         one = several[0]
-        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name)
+        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name, sets)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
-    return _Wanted(settings, paths, several, question, shares_baseline)
+    return _Wanted(settings, paths, several, question, shares_baseline, found=sets)
 
 
 def _run(

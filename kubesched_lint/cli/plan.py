@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
@@ -122,7 +123,7 @@ def plan(
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
         parts = []
-        for aim in aims(context, settle(context, given), given, target):
+        for aim in aims(context, with_sets(context, settle(context, given), given), given, target):
             tell_configuration(aim.settings)
             with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
                 parts.append((aim.name, _planned(context, aim, base, chosen, environments)))
@@ -144,7 +145,7 @@ def _lacks_base(argument: str) -> bool:
 def _has_targets(context: typer.Context, arguments: Sequence[str] | None) -> bool:
     """Whether the configuration names the paths, so that an argument that is none is BASE."""
     is_no_path = arguments is not None and len(arguments) == 1 and not os.path.lexists(arguments[0])
-    return is_no_path and bool(settle(context, ()).config.targets)
+    return is_no_path and bool(with_sets(context, settle(context, ()), ()).config.targets)
 
 
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
@@ -169,7 +170,7 @@ def _planned(context: typer.Context, aim: Aim, base: str, events: Sequence[str],
         after = Version(first_few(paths), manifests, options)
         _check_not_empty(after)
         return planned(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
-    with sides_of(base, paths) as sides:
+    with sides_of(base, paths, whole=options.applied) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
         both = zip(sides, read, strict=True)
         before, after = (Version(side.name, each, options, tuple(side.unread), side.root) for side, each in both)

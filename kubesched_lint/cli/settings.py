@@ -48,6 +48,8 @@ class Settings(Struct, frozen=True):
     config: Config = field(default_factory=Config)
     together: tuple[str, ...] = ()
     """The paths of the target, if a run is about one."""
+    applied: bool = False
+    """Whether the run is about what a GitOps controller applies from the target's path."""
 
     def text(self, name: str) -> str:
         return cast("str", self.values[name].value)
@@ -101,6 +103,7 @@ class Settings(Struct, frozen=True):
             exclude=self.exclude,
             include_tests=self.flag("include-tests"),
             together=self.together,
+            applied=self.applied,
             kinds=kinds_with(self.names("workload-folders")),
         )
 

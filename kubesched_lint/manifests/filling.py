@@ -34,6 +34,10 @@ class Variables(Struct, frozen=True):
     values: tuple[tuple[str, str], ...]
     others: str = ""
     """The objects that may define further variables (``substituteFrom``); empty if there are none."""
+    is_whole: bool = False
+    """Whether nothing else defines variables, so that others become empty."""
+    hidden: frozenset[str] = frozenset()
+    """Variables that a Secret of the set defines: their values are nobody's business."""
 
 
 class Filling(Struct, frozen=True):
@@ -92,11 +96,13 @@ def _filled(text: str, variables: Variables, assumed: set[str]) -> str:
 
     def filled(match: re.Match[str]) -> str:
         name = match["name"]
+        if name in variables.hidden:
+            return match[0]
         known = values.get(name, "")
         if known or (name in values and not match["with_default"]):
             return known
         if not match["with_default"]:
-            return match[0]
+            return "" if variables.is_whole and not variables.others else match[0]
         if variables.others and name not in values:
             assumed.add(f"{variables.others} does not define {name}")
         return match["default"]

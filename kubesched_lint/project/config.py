@@ -104,6 +104,7 @@ OVERRIDE_KEYS = {
 TARGET_KEYS = {
     "name": "The target's name in reports and for --target.",
     "paths": "Files and folders to check, relative to this file.",
+    "entry": "What a GitOps controller applies first, instead of paths: a folder or a file, relative to this file.",
 }
 """The keys of a target besides ``TARGET_SETTINGS``."""
 TARGET_SETTINGS = (
@@ -133,6 +134,8 @@ class Target(Struct, frozen=True):
     name: str
     paths: tuple[str, ...]
     values: Mapping[str, Given] = field(default_factory=dict)
+    is_entry: bool = False
+    """The path is an entry point: what a GitOps controller applies from there is checked."""
 
 
 class Config(Struct, frozen=True):
@@ -147,6 +150,8 @@ class Config(Struct, frozen=True):
     globs: Globs = field(default_factory=Globs)
     """``exclude``, and the folder that its patterns are relative to."""
     targets: tuple[Target, ...] = ()
+    found_in: str = ""
+    """The repository, a path without links, whose entry points are the targets, because the file has none."""
     rulebook: Rulebook | None = None
     """The shipped rules and those of ``rule-folders``; None without a file."""
 

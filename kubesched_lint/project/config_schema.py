@@ -88,10 +88,12 @@ def _target() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": list(TARGET_KEYS),
+        "required": ["name"],
+        "oneOf": [{"required": ["paths"]}, {"required": ["entry"]}],
         "properties": {
             "name": {"type": "string", "minLength": 1, "description": TARGET_KEYS["name"]},
             "paths": {**_STRINGS, "minItems": 1, "description": TARGET_KEYS["paths"]},
+            "entry": {"type": "string", "minLength": 1, "description": TARGET_KEYS["entry"]},
             **{name: _key(BY_NAME[name]) for name in TARGET_SETTINGS},
         },
     }

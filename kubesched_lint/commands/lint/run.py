@@ -340,6 +340,10 @@ def files_of(
     """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
     store = _cache_folder if cache else None
+    if options.applied:
+        from kubesched_lint.delivery.entries import applied_files  # most sets are files
+
+        return applied_files(paths, is_excluded, progress, store)
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 

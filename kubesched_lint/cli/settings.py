@@ -10,6 +10,7 @@ from time import gmtime, strftime, time
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
@@ -104,7 +105,7 @@ class Settings(Struct, frozen=True):
             include_tests=self.flag("include-tests"),
             together=self.together,
             applied=self.applied,
-            kinds=kinds_with(self.names("workload-folders")),
+            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied),
         )
 
 

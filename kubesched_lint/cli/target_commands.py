@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cli.options import takes
 from kubesched_lint.cli.parser import Command, command_group
@@ -85,7 +86,7 @@ def discover(
 
 
 def _read(settings: Settings, applied: AppliedSet) -> ManifestSet:
-    options = settings.options
+    options = replace(settings, applied=True).options
     files = (found for found in applied.files)
     return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 

@@ -31,15 +31,29 @@ def is_release(api_version: object, kind: object) -> bool:
     return group is not None and isinstance(api_version, str) and api_version.startswith(f"{group}/")
 
 
+NAMED_BY_RELEASES = {"OCIRepository": "source.toolkit.fluxcd.io", "ConfigMap": ""}
+"""Kinds whose objects releases name → their API group."""
+
+
+def is_named_by_releases(api_version: object, kind: object) -> bool:
+    """Return whether releases take their chart or their values from objects of a kind."""
+    group = NAMED_BY_RELEASES.get(kind) if isinstance(kind, str) else None
+    return group is not None and isinstance(api_version, str) and api_version.rpartition("/")[0] == group
+
+
 class Kinds(Struct, frozen=True):
     """``own`` are the kinds of a team's cards, which replace shipped ones; ``faults`` are their invalid cards."""
 
     own: tuple[CustomKind, ...] = ()
     faults: tuple[CardError, ...] = ()
+    reads_named: bool = False
+    """Whether the objects are read from which releases take values: they are many, and large."""
 
     def is_read(self, api_version: object, kind: object) -> bool:
         """Return whether documents of a kind are read."""
         if is_read(api_version, kind) or (api_version, kind) == _NAMED or is_release(api_version, kind):
+            return True
+        if self.reads_named and is_named_by_releases(api_version, kind):
             return True
         if not isinstance(kind, str) or not isinstance(api_version, str) or not (self.own or kind in KINDS):
             return False

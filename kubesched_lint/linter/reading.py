@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_release
-from kubesched_lint.custom.releases import release_of
+from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_named_by_releases, is_release
 from kubesched_lint.findings import InputError, ObjectRef, Path, Release
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
@@ -63,8 +62,10 @@ class ManifestSet(Struct, frozen=True):
         """What may define objects, or create pods, that we cannot see."""
         errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
         skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
-        makers = (f"{one.kind} {one.path}:{one.line}" for one in self.unread if _makes_objects(one))
         unread = tuple(release for release in self.releases if release.why)
+        others = (one for one in self.unread if _makes_objects(one) and not is_release(one.api_version, one.kind))
+        makers = [f"{one.kind} {one.path}:{one.line}" for one in unread]
+        makers += (f"{one.kind} {one.path}:{one.line}" for one in others)
         return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))), unread)
 
     @property
@@ -205,20 +206,14 @@ def manifest_set(
     documents: list[Document] = []
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
     unread, skipped, left_out = list[Unread](), list[Skipped](), list[Skipped]()
-    releases = list[Release]()
     errors, given = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults], list[InputError]()
-    objects = []
+    objects: list[tuple[str, Any]] = []
     refused: dict[Document, Refusals] = {}
-    custom: list[tuple[int, Document]] = []
+    described = _Described(kinds, namespace)
     for entry in entries:
         if isinstance(entry, Document):
             if not is_read(entry.api_version, entry.kind):
-                if is_release(entry.api_version, entry.kind):
-                    releases.append(release_of(entry, namespace))
-                    unread.append(Unread(entry.path, entry.span(()).line, entry.kind, entry.api_version))
-                    continue
-                if kinds.of(entry.api_version, entry.kind) is not None:
-                    custom.append((len(documents), entry))
+                described.add(entry, len(documents))
                 documents.append(entry)
                 continue
             try:
@@ -243,8 +238,7 @@ def manifest_set(
         else:
             errors.append(entry)
             given.append(entry)
-    if custom:
-        objects, documents = _with_custom(objects, documents, custom, unread, kinds, namespace)
+    releases = described.read(objects, documents, unread) if described else ()
     return ManifestSet(
         gather(objects),
         tuple(documents),
@@ -257,7 +251,7 @@ def manifest_set(
         refused,
         version and minor_of(version),
         kinds,
-        releases=tuple(releases),
+        releases=releases,
     )
 
 
@@ -278,23 +272,53 @@ def _is_judged(
     return True
 
 
-def _with_custom(
-    objects: list[tuple[str, Any]],
-    documents: list[Document],
-    custom: Sequence[tuple[int, Document]],
-    unread: list[Unread],
-    kinds: Kinds,
-    namespace: str,
-) -> tuple[list[tuple[str, Any]], list[Document]]:
-    """Return objects and documents with the workloads of custom resources; ``unread`` gets what no card can read."""
-    from kubesched_lint.linter.custom_resources import derived  # most sets have none
+class _Described:
+    """Documents of kinds that cards describe, and what these name; they are read when all others are."""
 
-    gone: set[Document] = set()
-    for document, found in derived(custom, documents, kinds, namespace):
-        if isinstance(found, Unread):
-            unread.append(found)
-            gone.add(document)
-        else:
-            objects += (("workloads", workload) for workload in found)
-    objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
-    return objects, [document for document in documents if document not in gone]
+    def __init__(self, kinds: Kinds, namespace: str) -> None:
+        self._kinds = kinds
+        self._namespace = namespace
+        self._custom: list[tuple[int, Document]] = []
+        self._releases: list[tuple[int, Document]] = []
+        self._named: list[Document] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._custom or self._releases or self._named)
+
+    def add(self, document: Document, number: int) -> None:
+        """Add a document; ``number`` is its place in the reading order."""
+        if is_release(document.api_version, document.kind):
+            self._releases.append((number, document))
+        elif is_named_by_releases(document.api_version, document.kind):
+            self._named.append(document)
+        elif self._kinds.of(document.api_version, document.kind) is not None:
+            self._custom.append((number, document))
+
+    def read(
+        self, objects: list[tuple[str, Any]], documents: list[Document], unread: list[Unread]
+    ) -> tuple[Release, ...]:
+        """Add the workloads of custom resources, and what charts make, to the objects. Return the releases.
+
+        What no card can read, and what only names values, moves from ``documents`` to ``unread``.
+        """
+        from kubesched_lint.linter.custom_resources import charted, derived  # most sets have none
+
+        gone, releases = {document: _unread(document) for document in self._named}, []
+        for document, found in derived(self._custom, documents, self._kinds, self._namespace):
+            if isinstance(found, Unread):
+                gone[document] = found
+            else:
+                objects += (("workloads", workload) for workload in found)
+        for document, release, made in charted(self._releases, self._named, self._namespace):
+            releases.append(release)
+            objects += made
+            if not made:
+                gone[document] = _unread(document)
+        objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
+        documents[:] = [document for document in documents if document not in gone]
+        unread += gone.values()
+        return tuple(releases)
+
+
+def _unread(document: Document) -> Unread:
+    return Unread(document.path, document.span(()).line, document.kind, document.api_version)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.request import Request
+from kubesched_lint.custom.kinds import is_release
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM, TERRAFORM, YTT
@@ -50,7 +51,12 @@ def with_what_is_not_judged(summary: Summary, manifests: ManifestSet) -> Summary
 def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     """Return how many there are of each kind of thing that makes pods and was not judged."""
     counts: dict[str, int] = {}
+    for release in manifests.releases:
+        if release.why:
+            counts[release.kind] = counts.get(release.kind, 0) + 1
     for unread in manifests.unread:
+        if is_release(unread.api_version, unread.kind):
+            continue
         if rendering_command(unread) or unread.wraps_pod_template or unread.why or may_make_pods(unread):
             counts[unread.kind] = counts.get(unread.kind, 0) + 1
     skipped = {(item.path, item.unrendered or _TEMPLATES.get(item.reason, "")) for item in manifests.skipped}

@@ -47,7 +47,9 @@ def note_on(targets: Sequence[Target]) -> str:
         return ""
     named = first_few([target.paths[0] for target in targets])
     what = f"{many(len(targets), 'set')}, each alone, from {named}" if len(targets) > 1 else f"from {named}"
-    return f"what Flux applies was judged, {what}: `targets discover` shows it, --files reads the files instead"
+    return (
+        f"what Flux or Argo CD applies was judged, {what}: `targets discover` shows it, --files reads the files instead"
+    )
 
 
 def _repository(paths: Sequence[str]) -> str:

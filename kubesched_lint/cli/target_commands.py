@@ -99,7 +99,7 @@ def _lines(one: _Set) -> Iterator[str]:
     unread = [release.name for release in releases if release.why]
     left = f", {len(unread):,} not read ({first_few(unread)})" if unread else ""
     counts = (
-        many(len(one.applied.kustomizations), "Kustomization"),
+        many(len(one.applied.reached), "Application" if entry.cluster else "Kustomization"),
         f"{many(len(releases), 'release')}{left}",
         many(len(manifests.inventory.workloads), "workload"),
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.delivery.argocd import ArgoFollowing, addresses_in
+from kubesched_lint.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
 from kubesched_lint.delivery.flux import Building, Following, Found, kustomization_of
-from kubesched_lint.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, mapping
+from kubesched_lint.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, listed, mapping
 from kubesched_lint.files import content_at, is_within, root_of
 from kubesched_lint.findings import InputError, Location, Path, Span
 from kubesched_lint.manifests.document import Document
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 INSTANCE = ("fluxcd.controlplane.io", "FluxInstance")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 _SYNC = "gotk-sync.yaml"
-_WORDS = (b"kustomize.toolkit.fluxcd.io", b"fluxcd.controlplane.io", b"flux-instance")
+_WORDS = (b"kustomize.toolkit.fluxcd.io", b"fluxcd.controlplane.io", b"flux-instance", b"argoproj.io")
+MARK = "#"
+"""Parts the path of an entry of Argo CD from the cluster, where there are several."""
 _OWN = "flux-system"
 """The namespace, and the name, of what ``flux bootstrap`` and a FluxInstance make."""
 
@@ -41,6 +45,8 @@ class Entry(Struct, frozen=True):
     by: FluxKustomization | None = None
     made_by: str = ""
     """What names the folder, in words, such as ``FluxInstance flux``."""
+    cluster: str = ""
+    """The cluster of the Applications of Argo CD that begin in the folder or file; empty for Flux."""
 
 
 class Repository(Struct, frozen=True):
@@ -54,11 +60,17 @@ class Repository(Struct, frozen=True):
         found: dict[str, Entry] = {}
         for entry in self._syncs():
             found.setdefault(os.path.normpath(entry.path), entry)
-        return tuple(found[path] for path in sorted(found)) or tuple(self._outermost())
+        of_flux = tuple(found[path] for path in sorted(found)) or tuple(self._outermost())
+        return (*of_flux, *self._of_argo_cd())
 
     def entry(self, path: str) -> Entry:
         """Return the entry point at a path: by what syncs the folder, if anything does."""
-        wanted = os.path.realpath(path)
+        place = place_of_entry(path)
+        cluster = path.removeprefix(place).removeprefix(MARK)
+        wanted = os.path.realpath(place)
+        begins = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
+        if cluster or (begins and not any(is_within(os.path.realpath(e.path), wanted) for e in self._syncs())):
+            return Entry(path, cluster=cluster or next(iter(self.following(place).clusters), IN_CLUSTER))
         if os.path.isfile(wanted):
             return Entry(path)
         known = next((entry for entry in self._syncs() if os.path.realpath(entry.path) == wanted), None)
@@ -74,6 +86,37 @@ class Repository(Struct, frozen=True):
             return [entry.by]
         wanted = os.path.realpath(entry.path)
         return [kustomization_of(one) for one in self.kustomizations if os.path.realpath(one.path) == wanted]
+
+    @property
+    def applications(self) -> list[Document]:
+        """The Applications of Argo CD, and what makes some, that no other Application applies."""
+        kinds = (APPLICATION, APPLICATION_SET)
+        all_ = [one for one in self.documents if any(is_kind(one.api_version, one.kind, kind) for kind in kinds)]
+        paths = (path for one in all_ for path in _folders(one))
+        folders = [folder for path in paths if (folder := folder_in(self.root, path.lstrip("/"), self.root))]
+        return [one for one in all_ if not any(is_within(os.path.realpath(one.path), folder) for folder in folders)]
+
+    def following(self, path: str) -> ArgoFollowing:
+        """Follow the Applications that begin at or below a path. Raises OSError."""
+        tool = kustomizer()
+        assert tool is not None, "whoever asks has looked for a tool"
+        wanted = os.path.realpath(path)
+        first = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
+        following = ArgoFollowing(Building(self.root, tool), addresses_in(self.documents, self.root))
+        following.follow(first)
+        return following
+
+    def _of_argo_cd(self) -> Iterator[Entry]:
+        """Yield an entry for each cluster that Applications of this repository name."""
+        if not addresses_in(self.documents, self.root):
+            return
+        paths = sorted({one.path for one in self.applications})
+        folders = [os.path.dirname(path) or os.curdir for path in paths]
+        place = paths[0] if len(paths) == 1 else os.path.commonpath(folders or [os.curdir]) or os.curdir
+        clusters = self.following(place).clusters if paths else ()
+        for cluster in clusters:
+            shown = f"{place}{MARK}{cluster}" if len(clusters) > 1 else place
+            yield Entry(shown, made_by="Argo CD", cluster=cluster)
 
     @property
     def kustomizations(self) -> Iterator[Document]:
@@ -126,6 +169,14 @@ class Repository(Struct, frozen=True):
         return os.path.relpath(os.path.normpath(os.path.join(self.root, path.lstrip("/"))))
 
 
+def _folders(document: Document) -> Iterator[str]:
+    """Yield the folders that an Application names; not those of an ApplicationSet, whose templates have no path yet."""
+    spec = mapping(document.value.get("spec"))
+    for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
+        if isinstance(source.get("path"), str) and is_kind(document.api_version, document.kind, APPLICATION):
+            yield source["path"]
+
+
 def _installs_instance(document: Document) -> bool:
     spec = mapping(document.value.get("spec"))
     chart = mapping(mapping(spec.get("chart")).get("spec")).get("chart")
@@ -165,26 +216,31 @@ def _documents(root: str) -> Iterator[Document]:
 
 
 def _begins(api_version: object, kind: object) -> bool:
-    return any(is_kind(api_version, kind, one) for one in (KUSTOMIZATION, INSTANCE, _RELEASE))
+    kinds = (KUSTOMIZATION, INSTANCE, _RELEASE, APPLICATION, APPLICATION_SET)
+    return any(is_kind(api_version, kind, one) for one in kinds)
 
 
 class AppliedSet(Struct, frozen=True):
     """What an entry point reaches: the Kustomizations, and what their folders become."""
 
     entry: Entry
-    kustomizations: tuple[FluxKustomization, ...] = ()
+    reached: tuple[str, ...] = ()
+    """The Kustomizations or Applications, by name."""
     files: tuple[Found, ...] = ()
 
 
 def applied_set(repository: Repository, entry: Entry, building: Building) -> AppliedSet:
     """Follow an entry point."""
+    if entry.cluster:
+        argo = repository.following(place_of_entry(entry.path))
+        return AppliedSet(entry, tuple(argo.applications), tuple(argo.files(entry.cluster)))
     first = repository.first(entry)
     following = Following(building, first[0].source if first else ("", ""))
     following.follow(first)
     files = tuple(following.files())
     if entry.by is None:
         files = (*_own_file(entry.path), *files)
-    return AppliedSet(entry, tuple(following.kustomizations), files)
+    return AppliedSet(entry, tuple(one.title for one in following.kustomizations), files)
 
 
 NO_TOOL = "neither kubectl nor kustomize is on PATH, so nobody can tell what is applied from here"
@@ -203,7 +259,8 @@ def applied_files(
             yield InputError(path, NO_TOOL)
             continue
         try:
-            repository = repository_of(path if os.path.lexists(path) else os.curdir)
+            place = place_of_entry(path)
+            repository = repository_of(place if os.path.lexists(place) else os.curdir)
         except OSError as error:
             yield InputError(path, (error.strerror or str(error)).lower())
             continue
@@ -216,6 +273,11 @@ def _own_file(path: str) -> Iterator[Found]:
         yield InputFile(path, content_at(os.path.realpath(path), LARGEST), real=os.path.realpath(path), is_named=True)
     except OSError as error:
         yield InputError(path, (error.strerror or str(error)).lower())
+
+
+def place_of_entry(path: str) -> str:
+    """Return the folder or file of an entry, without the cluster behind it."""
+    return path if os.path.lexists(path) or MARK not in path else path.rpartition(MARK)[0]
 
 
 def names_of(entries: Iterable[Entry]) -> list[str]:
@@ -231,5 +293,7 @@ def names_of(entries: Iterable[Entry]) -> list[str]:
 
 def _parts(path: str) -> list[str]:
     """Return the folders of a path; those of a file without names that say nothing."""
+    if place_of_entry(path) != path:
+        return [*_parts(place_of_entry(path)), path.rpartition(MARK)[2]]
     folder = path if not path.endswith((".yaml", ".yml")) else os.path.dirname(path) or path
     return [part for part in os.path.normpath(folder).split(os.sep) if part not in (os.curdir, os.pardir)] or ["root"]

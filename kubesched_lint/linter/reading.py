@@ -12,6 +12,7 @@ from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_named_by_re
 from kubesched_lint.findings import InputError, ObjectRef, Path, Release
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
+from kubesched_lint.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
@@ -63,10 +64,16 @@ class ManifestSet(Struct, frozen=True):
         errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
         skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
         unread = tuple(release for release in self.releases if release.why)
-        others = (one for one in self.unread if _makes_objects(one) and not is_release(one.api_version, one.kind))
+        others = [one for one in self.delivering if not is_release(one.api_version, one.kind)]
         makers = [f"{one.kind} {one.path}:{one.line}" for one in unread]
         makers += (f"{one.kind} {one.path}:{one.line}" for one in others)
         return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))), unread)
+
+    @property
+    def delivering(self) -> list[Unread]:
+        """What makes objects that are not read; in a set of a GitOps controller, its Applications were followed."""
+        followed = ("Application", "ApplicationSet") if self.kinds.reads_named else ()
+        return [one for one in self.unread if _makes_objects(one) and one.kind not in followed]
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -156,25 +163,9 @@ def _is_applied(unread: Unread) -> bool:
     )
 
 
-_CLUSTER_WIDE = frozenset(
-    {
-        "CSIDriver",
-        "CSINode",
-        "Namespace",
-        "NodePool",
-        "PersistentVolume",
-        "PriorityClass",
-        "Provisioner",
-        "RuntimeClass",
-        "StorageClass",
-        "VolumeAttachment",
-    }
-)
-
-
 def ref_of(document: Document, namespace: str) -> ObjectRef:
     """Return the object of a document, decoded or not; ``namespace`` is the default."""
-    home = "" if document.kind in _CLUSTER_WIDE else document.namespace or namespace
+    home = "" if document.kind in CLUSTER_WIDE else document.namespace or namespace
     return ObjectRef(document.kind, home, document.name or document.generate_name)
 
 

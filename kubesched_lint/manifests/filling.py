@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.manifests.document import Document, FilledIn, Text
 from kubesched_lint.manifests.kustomization import value_in
 from kubesched_lint.manifests.limits import LARGEST
@@ -89,6 +90,24 @@ class Filling(Struct, frozen=True):
             return text
         assumed |= found
         return texts.pop()
+
+
+class Homing(Struct, frozen=True):
+    """Gives objects without a namespace the one of their Application, as Argo CD does."""
+
+    namespace: str
+
+    def filled(self, document: Document) -> Document:
+        """Return the document with its namespace; an object of the cluster as it is."""
+        if document.namespace or document.kind in CLUSTER_WIDE or document.prefix:
+            return document
+        meta = document.value.get("metadata")
+        value = {
+            **document.value,
+            "metadata": {**(meta if isinstance(meta, dict) else {}), "namespace": self.namespace},
+        }
+        written = Text(document.text, value)
+        return replace(document, written=written, filled_in=FilledIn(document), namespace=self.namespace)
 
 
 def _filled(text: str, variables: Variables, assumed: set[str]) -> str:

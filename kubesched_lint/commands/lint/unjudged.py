@@ -51,11 +51,12 @@ def with_what_is_not_judged(summary: Summary, manifests: ManifestSet) -> Summary
 def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     """Return how many there are of each kind of thing that makes pods and was not judged."""
     counts: dict[str, int] = {}
+    delivering = set(manifests.delivering)
     for release in manifests.releases:
         if release.why:
             counts[release.kind] = counts.get(release.kind, 0) + 1
     for unread in manifests.unread:
-        if is_release(unread.api_version, unread.kind):
+        if is_release(unread.api_version, unread.kind) or (rendering_command(unread) and unread not in delivering):
             continue
         if rendering_command(unread) or unread.wraps_pod_template or unread.why or may_make_pods(unread):
             counts[unread.kind] = counts.get(unread.kind, 0) + 1

@@ -26,7 +26,7 @@ _COMMANDS = {
     "init": "Write a short sketch of a cluster's nodes, for --cluster.",
     "snapshot": "Save what scheduling reads from a live cluster, for --cluster.",
     "baseline": "Record known findings, so that lint does not fail on them.",
-    "targets": "Find what Flux applies from a repository, and name it.",
+    "targets": "Find what Flux or Argo CD applies from a repository.",
     "config": "Show the settings of a run, or the schema of the file.",
     "rules": "List, explain, test and create rules.",
     "workloads": "List, explain, test and create cards of custom resources.",

@@ -28,7 +28,12 @@ from kubesched_lint.project.config_file import NAME
 from kubesched_lint.text import first_few, many
 from kubesched_lint.writing import destination, replacing
 
-app = command_group("Find what Flux applies from a repository, and name it.")
+app = command_group("Find what Flux or Argo CD applies from a repository.")
+
+
+@app.callback()
+def targets() -> None:
+    """Find what Flux or Argo CD applies from a repository."""  # keeps the name of the only command
 
 
 class _Set(Struct, frozen=True):
@@ -43,17 +48,17 @@ class _Set(Struct, frozen=True):
 @takes("namespace", "exclude", "config_file", "no_config")
 def discover(
     context: typer.Context,
-    folder: Annotated[str, typer.Argument(metavar="[DIR]", help="A folder of the repository.")] = ".",
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder of the repository.")] = ".",
     *,
     write: Annotated[
         bool, typer.Option("--write", help=f"Write a target for each set into {NAME}, which must have none.")
     ] = False,
     **shared: Any,
 ) -> None:
-    """Print what Flux applies from a repository: its entry points, and what each of them reaches.
+    """Print what Flux or Argo CD applies from a repository: its entry points, and what each of them reaches.
 
     An entry point is a folder that a FluxInstance, the values of a flux-instance chart or gotk-sync.yaml name; without
-    any, a file with Kustomizations that no other Kustomization applies. `lint` judges these sets where the
+    any, a file with Kustomizations that no other one applies; or Applications that no other one applies. `lint` judges these sets where the
     configuration has no targets. Exits with 2 if a folder that is reached does not exist or does not build.
 
     Examples:
@@ -72,7 +77,7 @@ def discover(
         raise _failed(f"{folder}: {(error.strerror or str(error)).lower()}") from None
     entries = repository.entries()
     if not entries:
-        raise _failed(f"{folder}: no entry point of Flux found")
+        raise _failed(f"{folder}: no entry point of Flux or Argo CD found")
     excluded = settings.exclude.covers if settings.exclude.patterns else None
     found = []
     with shown("building"):

@@ -58,8 +58,9 @@ def discover(
     """Print what Flux or Argo CD applies from a repository: its entry points, and what each of them reaches.
 
     An entry point is a folder that a FluxInstance, the values of a flux-instance chart or gotk-sync.yaml name; without
-    any, a file with Kustomizations that no other one applies; or Applications that no other one applies. `lint` judges these sets where the
-    configuration has no targets. Exits with 2 if a folder that is reached does not exist or does not build.
+    any, a file with Kustomizations that no other one applies; or Applications that no other one applies. `lint` judges
+    these sets where the configuration has no targets. Exits with 2 if a folder that is reached does not exist or does
+    not build.
 
     Examples:
 

@@ -13,6 +13,7 @@ from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.sets import note_on, with_sets
 from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError, ChangedError
@@ -110,8 +111,6 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     settings = with_sets(call, settle(call, paths), paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
-    from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
-
     paths, several, question = chosen(call, settings, paths, names)
     sets = settings.config.targets if settings.config.found_in else ()
     shares_baseline = not has_whole_baseline(settings, several)
@@ -194,8 +193,6 @@ def _over(
     compared: Against | None,
 ) -> TargetsRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
-    from kubesched_lint.cli.targets import run_targets
-
     jobs = call.params["jobs"] or 0
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
     return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)

@@ -299,7 +299,8 @@ class _Described:
             if isinstance(found, Unread):
                 gone[document] = found
             else:
-                objects += (("workloads", workload) for workload in found)
+                objects += (("workloads", workload) for workload in found.workloads)
+                objects += (("budgets", budget) for budget in found.budgets)
         for document, release, made in charted(self._releases, self._named, self._namespace):
             releases.append(release)
             objects += made

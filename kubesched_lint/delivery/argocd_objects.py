@@ -17,7 +17,7 @@ from kubesched_lint.findings import Location
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.manifests.kustomization import text_to_read, value_in
-from kubesched_lint.manifests.limits import MOST_FOLDERS
+from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_FOLDERS
 
 APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")
@@ -69,11 +69,11 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
     if spec.get("templatePatch"):
         raise CannotMakeError("templatePatch is not read")
     where = document.location(("spec", "template", "spec"))
-    for generator in listed(spec.get("generators")):
-        for params in _params(mapping(generator), root, {}):
-            made = mapping(filled(template, params))
-            name = mapping(made.get("metadata")).get("name")
-            yield Application(str(name or document.name), mapping(made.get("spec")), where)
+    found = (params for generator in listed(spec.get("generators")) for params in _params(mapping(generator), root, {}))
+    for params in islice(found, MOST_FOLDERS):
+        made = mapping(filled(template, params))
+        name = mapping(made.get("metadata")).get("name")
+        yield Application(str(name or document.name), mapping(made.get("spec")), where)
 
 
 def filled(value: Any, params: Mapping[str, str]) -> Any:
@@ -118,7 +118,7 @@ def _params(generator: Mapping[str, Any], root: str, outer: Mapping[str, str]) -
 def _merged(merge: Mapping[str, Any], root: str, outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
     first, *others = map(mapping, listed(merge.get("generators")))
     keys = [str(key) for key in listed(merge.get("mergeKeys"))]
-    more = [params for other in others for params in _params(other, root, outer)]
+    more = list(islice((params for other in others for params in _params(other, root, outer)), MOST_FOLDERS))
     for params in _params(first, root, outer):
         same = (other for other in more if all(other.get(key) == params.get(key) for key in keys))
         yield {**params, **{key: value for other in same for key, value in other.items()}}
@@ -179,7 +179,7 @@ def matching(root: str, pattern: str) -> Iterator[str]:
 
 def _below(root: str, folder: str, pattern: str) -> Iterator[str]:
     """Yield what the repository holds, as deep as the pattern reaches."""
-    deepest = len(pattern.strip("/").split("/")) if "**" not in pattern else MOST_FOLDERS
+    deepest = len(pattern.strip("/").split("/")) if "**" not in pattern else MOST_DEPTH
     try:
         with os.scandir(os.path.join(root, folder)) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -92,9 +92,9 @@ class Repository(Struct, frozen=True):
         """The Applications of Argo CD, and what makes some, that no other Application applies."""
         kinds = (APPLICATION, APPLICATION_SET)
         all_ = [one for one in self.documents if any(is_kind(one.api_version, one.kind, kind) for kind in kinds)]
-        paths = (path for one in all_ for path in _folders(one))
-        folders = [folder for path in paths if (folder := folder_in(self.root, path.lstrip("/"), self.root))]
-        return [one for one in all_ if not any(is_within(os.path.realpath(one.path), folder) for folder in folders)]
+        named = _named_by((os.path.realpath(one.path), path) for one in all_ for path in _folders(one))
+        by = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
+        return [one for one in all_ if not _is_applied(os.path.realpath(one.path), by)]
 
     def following(self, path: str) -> ArgoFollowing:
         """Follow the Applications that begin at or below a path. Raises OSError."""
@@ -153,12 +153,9 @@ class Repository(Struct, frozen=True):
     def _outermost(self) -> Iterator[Entry]:
         """Yield the files of the Kustomizations that no other Kustomization applies; for several, their folder."""
         all_ = [(os.path.realpath(one.path), kustomization_of(one)) for one in self.kustomizations]
-        folders = [(real, folder_in(self.root, by.path.lstrip("/"), self.root)) for real, by in all_]
-        roots = {
-            real: by.where.path
-            for real, by in all_
-            if not any(folder and other != real and is_within(real, folder) for other, folder in folders)
-        }
+        named = _named_by((real, by.path) for real, by in all_)
+        others = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
+        roots = {real: by.where.path for real, by in all_ if not _is_applied(real, others)}
         beside: dict[str, list[str]] = {}
         for path in roots.values():
             beside.setdefault(os.path.dirname(path), []).append(path)
@@ -167,6 +164,24 @@ class Repository(Struct, frozen=True):
 
     def _shown(self, path: str) -> str:
         return os.path.relpath(os.path.normpath(os.path.join(self.root, path.lstrip("/"))))
+
+
+def _named_by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Return folder → the files that name it, of (file, folder)."""
+    found: dict[str, set[str]] = {}
+    for file, folder in pairs:
+        found.setdefault(folder, set()).add(file)
+    return found
+
+
+def _is_applied(real: str, named: Mapping[str, set[str]]) -> bool:
+    """Return whether another file names a folder that holds a file."""
+    folder = os.path.dirname(real)
+    while folder not in named or not named[folder] - {real}:
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return False
+    return True
 
 
 def _folders(document: Document) -> Iterator[str]:

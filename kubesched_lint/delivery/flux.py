@@ -74,7 +74,7 @@ class Following:
         wave = [self._admitted(one) for one in first]
         while any(wave):
             self._build([one for one in wave if one is not None])
-            wave = [self._admitted(child) for built in list(self._built.values()) for child in self._children(built)]
+            wave = [self._admitted(child) for built in wave if built is not None for child in self._children(built)]
 
     @property
     def kustomizations(self) -> Sequence[FluxKustomization]:

@@ -34,7 +34,7 @@ from kubesched_lint.manifests.kustomization import (
 )
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
-from kubesched_lint.manifests.limits import MOST_FILES, MOST_FOLDERS
+from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_FILES, MOST_FOLDERS
 from kubesched_lint.manifests.places import span_of
 
 _NONE = "holds no kustomization"
@@ -100,8 +100,10 @@ _NO_MANIFESTS = frozenset({".git", ".github", ".circleci", ".gitlab-ci.yml", ".s
 """Names that Flux's source-controller leaves out."""
 
 
-def _listed_by_flux(real: str, below: str = "") -> Iterator[str]:
+def _listed_by_flux(real: str, below: str = "", depth: int = 0) -> Iterator[str]:
     """Yield what a kustomization lists that Flux makes for a folder without one."""
+    if depth > MOST_DEPTH:
+        return
     with os.scandir(os.path.join(real, below)) as listing:
         entries = sorted(listing, key=lambda entry: entry.name)
     for entry in entries:
@@ -109,7 +111,7 @@ def _listed_by_flux(real: str, below: str = "") -> Iterator[str]:
         if entry.name in _NO_MANIFESTS or entry.is_symlink():
             continue
         if entry.is_dir():
-            yield from [name] if _kustomizations(entry.path) else _listed_by_flux(real, name)
+            yield from [name] if _kustomizations(entry.path) else _listed_by_flux(real, name, depth + 1)
         elif entry.name.endswith((".yaml", ".yml")):
             yield name
 

@@ -171,3 +171,19 @@ def test_each_cluster_is_a_set(repo: Path) -> None:
 )
 def test_patterns_of_argo_cd(path: str, pattern: str, is_match: bool) -> None:
     assert matches(path, pattern) is is_match
+
+
+def test_hostile_sets_end(repo: Path) -> None:
+    """A matrix of two long lists, a deep folder, and Applications that name each other."""
+    elements = ", ".join(f"{{name: '{number}'}}" for number in range(3_000))
+    lists = f"{{list: {{elements: [{elements}]}}}}"
+    deep = repo / "deep" / "/".join("d" for _ in range(600))
+    deep.mkdir(parents=True)
+    (deep / "web.yaml").write_text(WEB)
+    circle = application("one", own("argo")) + application("two", own("argo"))
+    matrix = generated(f"[{{matrix: {{generators: [{lists}, {lists}]}}}}]", "'gone/{{name}}'")
+    found = read(
+        {"argo/circle.yaml": circle, "argo/matrix.yaml": matrix, "root.yaml": application("r", own("argo"))}, "."
+    )
+    assert found.inventory.workloads == ()
+    assert 0 < len(found.errors) <= 2_000

@@ -73,7 +73,8 @@ class Repository(Struct, frozen=True):
             return Entry(path, cluster=cluster or next(iter(self.following(place).clusters), IN_CLUSTER))
         if os.path.isfile(wanted):
             return Entry(path)
-        known = next((entry for entry in self._syncs() if os.path.realpath(entry.path) == wanted), None)
+        syncs = [*self._syncs()] or [*self._themselves(self._roots)]
+        known = next((entry for entry in syncs if os.path.realpath(entry.path) == wanted), None)
         if known is not None:
             return known
         inside = os.path.relpath(wanted, self.root)
@@ -94,7 +95,13 @@ class Repository(Struct, frozen=True):
         all_ = [one for one in self.documents if any(is_kind(one.api_version, one.kind, kind) for kind in kinds)]
         named = _named_by((os.path.realpath(one.path), path) for one in all_ for path in _folders(one))
         by = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
-        return [one for one in all_ if not _is_applied(os.path.realpath(one.path), by)]
+        roots = [one for one in all_ if not _is_applied(os.path.realpath(one.path), by)]
+        return roots or [one for one in all_ if any(self._holds(path, one) for path in _folders(one))]
+
+    def _holds(self, path: str, document: Document) -> bool:
+        """Return whether a folder holds the file of an object: what applies it applies itself."""
+        folder = folder_in(self.root, path.lstrip("/"), self.root)
+        return folder not in ("", self.root) and is_within(os.path.realpath(document.path), folder)
 
     def following(self, path: str) -> ArgoFollowing:
         """Follow the Applications that begin at or below a path. Raises OSError."""
@@ -146,16 +153,34 @@ class Repository(Struct, frozen=True):
         """Return whether it is the Kustomization that ``flux bootstrap`` writes: it applies its own file."""
         if not is_kind(document.api_version, document.kind, KUSTOMIZATION):
             return False
-        folder = folder_in(self.root, kustomization_of(document).path.lstrip("/"), self.root)
-        is_inside = bool(folder) and is_within(os.path.realpath(document.path), folder)
+        is_inside = self._holds(kustomization_of(document).path, document)
         return is_inside and (os.path.basename(document.path) == _SYNC or document.name == _OWN)
 
-    def _outermost(self) -> Iterator[Entry]:
-        """Yield the files of the Kustomizations that no other Kustomization applies; for several, their folder."""
+    @property
+    def _roots(self) -> dict[str, str]:
+        """Real path → path of the files of the Kustomizations that no other file's Kustomization applies."""
         all_ = [(os.path.realpath(one.path), kustomization_of(one)) for one in self.kustomizations]
         named = _named_by((real, by.path) for real, by in all_)
         others = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
-        roots = {real: by.where.path for real, by in all_ if not _is_applied(real, others)}
+        others.pop(self.root, None)  # the root is rarely applied; other repositories often have no folder
+        return {real: by.where.path for real, by in all_ if not _is_applied(real, others)}
+
+    def _themselves(self, roots: Mapping[str, str]) -> Iterator[Entry]:
+        """Yield the folders of Kustomizations that apply their own files; a kustomization there may list others."""
+        for document in self.kustomizations:
+            by = kustomization_of(document)
+            if os.path.realpath(document.path) in roots and self._holds(by.path, document):
+                yield Entry(self._shown(by.path), by)
+
+    def _outermost(self) -> Iterator[Entry]:
+        """Yield where Kustomizations begin that no other one applies: folders that apply themselves, else their files;
+        for several files, their folder.
+        """
+        roots = self._roots
+        itself = {entry.path: entry for entry in self._themselves(roots)}
+        if itself:
+            yield from (itself[path] for path in sorted(itself))
+            return
         beside: dict[str, list[str]] = {}
         for path in roots.values():
             beside.setdefault(os.path.dirname(path), []).append(path)

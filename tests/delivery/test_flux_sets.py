@@ -300,6 +300,17 @@ def test_without_them_they_are_kustomizations_that_no_other_applies(repo: Path) 
     assert workload({"c/web.yaml": WEB}, "a/one/ks.yaml").name == "web"
 
 
+def test_what_applies_itself_begins_a_set(repo: Path) -> None:
+    """Whatever it is called; Kustomizations that its kustomization lists begin none."""
+    shutil.rmtree(repo / "clusters")
+    listing = {"flux/kustomization.yaml": "resources: [repo.yaml, ../deploy/ks.yaml]\n"}
+    other = flux("other", "./", source="{kind: GitRepository, name: x}")
+    write(repo, {"flux/repo.yaml": flux("config", "./flux"), "deploy/ks.yaml": flux("web", "./web"), **listing})
+    web = workload({"web/web.yaml": WEB, "deploy/other/ks.yaml": other}, "flux")
+    assert web.name == "web"
+    assert [entry.path for entry in repository_of(".").entries()] == ["flux"]
+
+
 # --- commands -------------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,7 @@ baseline = "known.json"
 include-tests = true
 exclude = ["legacy/**", "*.gen.yaml"]
 workload-folders = ["policies"]
+unclaimed = "error"
 
 [rules.deploy-leaves-pending]
 most_pods = 500
@@ -107,6 +108,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "formats": ("text", "sarif=out/lint.sarif"),
         "baseline": "known.json",
         "include-tests": True,
+        "unclaimed": "error",
         "exclude": ("legacy/**", "*.gen.yaml"),
         "workload-folders": ("policies",),
     }

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
+from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.counted import count, has_room, rollout_at
 from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.lifecycle.counting import Counting
@@ -51,6 +52,8 @@ class Row(Struct, frozen=True):
     number: int
     """The workload's place in the setting."""
     cells: tuple[Cell, ...]
+    at_once: tuple[AtOnce, ...] = ()
+    """What the loss of one node, and of one zone, takes of its pods at once."""
 
 
 class Matrix:

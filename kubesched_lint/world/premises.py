@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
 
 
+HOSTS_STAY = "the pods that it must be near stay where they are once placed"
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
 

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from kubesched_lint.text import first_few, many, not_read
+
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
 
@@ -183,6 +185,8 @@ class Hazard(Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
     together: tuple[ObjectRef, ...] = ()
     """The objects whose pods the proof counts together; empty: only the object under check."""
+    after_binding: bool = False
+    """Whether the pods get a node and fail there, which no cell of the matrix counts."""
     cause: str = ""
     """What one edit mends, if it is more than the line: a thing that the cluster lacks, or a removed version in a file.
 
@@ -203,6 +207,10 @@ class Suppression(Struct, frozen=True):
     reason: str
     location: Location | None = None
     known: bool = False
+    until: str = ""
+    """The last day on which it holds; empty: it has no end."""
+    owner: str = ""
+    """Who answers for it, ``@team``."""
 
 
 class Finding(Struct, frozen=True):
@@ -237,6 +245,8 @@ class Finding(Struct, frozen=True):
     """The rule in preview with a finding of the same object that names the cause better; readers see them as one."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
+    owner: str = ""
+    """Who is to mend it: by CODEOWNERS, or ``namespace shop``; empty where nobody asked."""
     rendered: str = ""
     """The kustomization that renders its object, if the run renders several and ``location`` does not tell which."""
 
@@ -293,6 +303,33 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+class Release(Struct, frozen=True):
+    """An object with which a controller installs a chart, such as a HelmRelease of Flux."""
+
+    kind: str
+    namespace: str
+    """Where the objects of the chart are made."""
+    name: str
+    chart: str = ""
+    """The chart as the object names it, with its version if it has one; empty if it names it elsewhere."""
+    path: str = ""
+    line: int = 0
+    why: str = ""
+    """Why nobody knows all that it makes; empty if that is known."""
+
+
+class EndingException(Struct, frozen=True, order=True):
+    """A waiver or an entry of a baseline that has ended, or ends soon."""
+
+    until: str
+    rule: str
+    object: str
+    path: str
+    line: int
+    owner: str = ""
+    has_ended: bool = False
+
+
 class TargetSummary(Struct, frozen=True):
     """One target of a run over several: ``verdict`` counts its findings in words."""
 
@@ -323,8 +360,26 @@ class Summary(Struct, frozen=True):
     """The active configuration, what makes the gate weaker, and what may do so; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
+    exceptions: tuple[EndingException, ...] = ()
+    """Exceptions that have ended, and those that end within a month."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """What makes pods and was not judged, by kind: ``HelmRelease``, ``Helm chart``."""
+    releases: tuple[Release, ...] = ()
+    """All objects that install charts, read or not; those that were not read count in ``unjudged``, too."""
+
+    @property
+    def unread_releases(self) -> tuple[Release, ...]:
+        return tuple(release for release in self.releases if release.why)
+
+    @property
+    def gaps(self) -> str:
+        """``2 of 5 releases not read (cilium, loki); 1 Application was not read``; empty if everything was judged."""
+        unread = self.unread_releases
+        named = first_few([release.name for release in unread])
+        parts = [f"{len(unread):,} of {many(len(self.releases), 'release')} not read ({named})"] if unread else []
+        kinds = {release.kind for release in unread}
+        others = {kind: count for kind, count in self.unjudged.items() if kind not in kinds}
+        return "; ".join([*parts, *([not_read(others)] if others else [])])
 
     @property
     def questions(self) -> tuple[str, ...]:

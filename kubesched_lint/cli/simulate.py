@@ -23,6 +23,7 @@ from kubesched_lint.cli.options import (
     takes,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
@@ -85,7 +86,10 @@ def simulate(
             "NAME=N", "Also simulate scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N. Repeatable."
         ),
     ] = None,
-    lose: Annotated[list[str] | None, _repeatable("NODES", f"Also simulate the loss of these nodes: {_NODES}.")] = None,
+    lose: Annotated[
+        list[str] | None,
+        _repeatable("NODES[:END]", f"Also simulate the loss of these nodes: {_NODES}. END: deleted, unreachable."),
+    ] = None,
     taint: Annotated[
         list[str] | None, _repeatable("[NODES:]KEY[=VALUE]:EFFECT", "Also simulate this taint on nodes.")
     ] = None,
@@ -137,7 +141,7 @@ def simulate(
 
       kubesched-lint simulate --target prod-eu
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     wishes = Wishes(
         tuple(never_ready or ()),
         tuple(scale or ()),

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
+from kubesched_lint.linter.options import EVERYTHING
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
 from kubesched_lint.report.footer import summary_of
@@ -19,6 +21,7 @@ from kubesched_lint.text import did_you_mean, first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.findings import Report
 
 
 def chosen(
@@ -32,7 +35,7 @@ def chosen(
     targets = settings.config.targets
     if paths and names:
         raise refused("names paths of the configuration; leave out PATH.", "--target")
-    has_cluster = settings.maybe("cluster") is not None
+    has_cluster = settings.maybe("cluster") is not None and not settings.config.found_in
     if paths and (not targets or has_cluster):
         return list(paths), (), ""
     if paths and not _are_all_targets(settings, paths):
@@ -95,13 +98,38 @@ def clusters(context: Invocation, settings: Settings, name: str | None) -> list[
     return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for same in found.values()]
 
 
+def saying_unclaimed(report: Report, settings: Settings, paths: Sequence[str] = ()) -> Report:
+    """Return the report of all targets, or of named paths, with what no target reads.
+
+    Of named paths it says so only if the configuration makes it an error.
+    """
+    is_error = settings.text("unclaimed") == ERROR
+    if paths and _are_all_targets(settings, paths):
+        paths = ()
+    if paths and not is_error:
+        return report
+    words = about_unclaimed(settings, paths)
+    return with_unclaimed(report, words, settings.config.file, is_error=is_error)
+
+
+def about_unclaimed(settings: Settings, paths: Sequence[str] = ()) -> str:
+    """Return the sentence about what no target reads of the repository, or of named paths; empty without any."""
+    targets = settings.config.targets
+    if any(target.is_entry for target in targets):
+        return ""  # what a GitOps controller reaches is no matter of folders
+    clusters = {cluster for one in targets if (cluster := settings_of(settings, one).maybe("cluster"))}
+    if paths:
+        return unclaimed_files(paths, targets, settings.options, clusters)
+    return unclaimed(settings.config.file, targets, settings.options, clusters, render=settings.flag("render"))
+
+
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:
     """Return whether only these targets use the baseline: it is named for this run, or these are all targets."""
     return settings.values["baseline"].is_flag or len(targets) in (0, len(settings.config.targets))
 
 
 def _are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
-    folder = os.path.dirname(os.path.abspath(settings.config.file))
+    folder = settings.config.found_in or os.path.dirname(os.path.abspath(settings.config.file))
     return [os.path.realpath(path) for path in paths] == [os.path.realpath(folder)]
 
 
@@ -126,7 +154,8 @@ def settings_of(settings: Settings, target: Target) -> Settings:
         name: given if given.is_flag else target.values.get(name, given) for name, given in settings.values.items()
     }
     config = replace(settings.config, values={**settings.config.values, **target.values}, targets=())
-    return replace(settings, values=values, config=config, together=target.paths)
+    together = (EVERYTHING,) if target.is_entry else target.paths
+    return replace(settings, values=values, config=config, together=together, applied=target.is_entry)
 
 
 def request_of(request: Request, settings: Settings, target: Target) -> Request:

@@ -26,7 +26,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
-from kubesched_lint.lifecycle.counted import count, stopped_by_budgets, zones_of
+from kubesched_lint.lifecycle.counted import count, stopped_by_budgets
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
@@ -36,9 +36,11 @@ from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
+from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler, profile_of
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.eviction import NOBODY, may_evict, preempting_priority
 from kubesched_lint.scheduler.framework import static_feasible
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
@@ -242,8 +244,7 @@ def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
         yield _Moves(_everybody(setting), event=event, number=number)
         return
     if event in LOSSES:
-        single = (1 << position for position in range(len(setting.nodes)))
-        for lost in zones_of(setting) if event == "zone-loss" else single:
+        for lost in losses(setting, event):
             yield _Moves(restless, tuple(_on(setting, lost)), lost, drained=event == "drain")
         return
     grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
@@ -339,9 +340,8 @@ def _lowest(setting: Setting) -> float:
 
 def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
     """Whether pods of a mover may preempt those of a workload."""
-    if mover.pod.preemption_policy == "Never" or mover.pod.node_name or not mover.nodes & setting.reach[number]:
-        return False
-    return (mover.pod.priority or 0) > min(pod.priority or 0 for pod in setting.kinds[number])
+    meet = bool(mover.nodes & setting.reach[number])
+    return meet and any(may_evict(mover.pod, pod) for pod in setting.kinds[number])
 
 
 # --- the part ---------------------------------------------------------------------------------------------------------
@@ -413,8 +413,7 @@ def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, othe
 
 
 def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
-    weaker = (other.pod.priority or 0) < (mover.pod.priority or 0)
-    return weaker and mover.pod.preemption_policy != "Never" and bool(other.nodes & mover.nodes)
+    return may_evict(mover.pod, other.pod) and bool(other.nodes & mover.nodes)
 
 
 def _rank(setting: Setting, number: int) -> int:
@@ -427,8 +426,8 @@ def _may_force(setting: Setting, number: int) -> bool:
     The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
     """
     pod = setting.pods[number]
-    preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts
-    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes) or pod.node_name
+    preempts = knows_scheduler(pod) and preempting_priority(pod) > NOBODY
+    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
     return preempts and not (pod.required_affinity or is_held)
 
 

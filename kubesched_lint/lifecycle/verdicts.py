@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
+from kubesched_lint.lifecycle.event_bounds import ON_ALL
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
@@ -34,6 +35,8 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
+UNREACHABLE = " unreachable"
+"""The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
 
 class Witness(Struct, frozen=True):
@@ -62,6 +65,10 @@ class Cell(Struct, frozen=True):
     """The proof, or what is known, in one sentence with its numbers."""
     resource: str = ""
     """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
+    rests_on: frozenset[str] = ON_ALL
+    """The premises on which a proof of a bad end rests (see ``Counted``)."""
+    near: tuple[str, ...] = ()
+    """Whom the pods must be near, if a proof of a bad end counts the domains of these."""
     is_counted: bool = False
     """Whether counting alone proves it, so that other workloads of the set can only make it worse."""
     message: str = ""
@@ -78,6 +85,10 @@ class Cell(Struct, frozen=True):
     assumes: tuple[str, ...] = ()
     ready: Range | None = None
     """Number of ready pods, if an assumption makes it smaller than ``bound``."""
+    deleted: Cell | None = None
+    """Of a loss of nodes, of which the cell itself shows the worse end: the end if they are deleted."""
+    unreachable: Cell | None = None
+    """The end if their Node objects stay."""
 
 
 def nothing(event: str, text: str = "–") -> Cell:
@@ -176,6 +187,8 @@ def outcome(transitions: Transitions, desired: DesiredState, counts: PodCounts) 
     pod_types, (standing, waiting) = transitions.pod_types, counts
     bound = pending = new = unready = 0
     for slot in pod_types.slots_of.get(desired.workload, ()):
+        if pod_types.ended[slot]:
+            continue
         here, there = standing.get(slot, 0), waiting.get(slot, 0)
         bound += here
         pending += there

@@ -101,12 +101,14 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
         workloads=sum(summary.workloads for summary in inputs),
         unread_kinds=dict(kinds),
         unjudged=dict(unjudged),
+        releases=tuple(release for summary in inputs for release in summary.releases),
         cluster="; ".join(lines(lambda summary: summary.cluster)),
         rules=max(summary.rules for summary in of.values()),
         notes=tuple(_texts(of, lambda summary: summary.notes)),
         unreadable_cluster="; ".join(lines(lambda summary: summary.unreadable_cluster)),
         undecided="\n".join(lines(lambda summary: summary.undecided)),
         configuration="; ".join(filter(None, [configuration, *own])),
+        exceptions=tuple(sorted({one for summary in of.values() for one in summary.exceptions})),
         left_out=tuple(dict.fromkeys(item for summary in of.values() for item in summary.left_out)),
     )
 

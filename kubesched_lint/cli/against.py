@@ -25,7 +25,7 @@ from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.programs import ProgramError, WorkTree
 from kubesched_lint.project.changed import Changes, changes_since
 from kubesched_lint.project.commits import CommitError, Copy, as_relative, copy_of
-from kubesched_lint.project.config import ConfigError, Target
+from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import NAME, SHARED
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Against(Struct, frozen=True):
 def against(call: Invocation, settings: Settings, paths: Sequence[str]) -> Iterator[Against]:
     """Yield what the run is compared with; the copy is deleted at the end. Raises ChangedError."""
     targets = () if paths else settings.config.targets
-    everything = [*(list(paths) or [path for target in targets for path in target.paths]), *_roots(targets)]
+    everything = [*(list(paths) or [path for target in targets for path in target.paths]), *_roots(settings, paths)]
     changes = changes_since(call.params["changed"], everything)
     if not changes.paths:
         yield Against(changes)
@@ -118,7 +118,7 @@ class _Then:
         for name in _FOLDERS:
             if given.get(name):
                 given[name] = [self.file(path) for path in given[name]]
-        for root in () if paths else _roots(settings.config.targets):
+        for root in _roots(settings, paths):
             self.manifests(root)
         there = tuple(found for path in paths if path != "-" for found in self.manifests(path))
         self._bring_configuration(settings, paths, given)
@@ -188,10 +188,12 @@ class _Then:
             self.file(real)
 
 
-def _roots(targets: Iterable[Target]) -> list[str]:
+def _roots(settings: Settings, paths: Sequence[str]) -> list[str]:
     """Return the repositories of entry points, from which any file may be reached."""
-    found = (root_of(path) for target in targets if target.is_entry for path in target.paths)
-    return list(dict.fromkeys(filter(None, found)))
+    entries = paths if settings.applied else ()
+    if not paths:
+        entries = [path for target in settings.config.targets if target.is_entry for path in target.paths]
+    return list(dict.fromkeys(filter(None, map(root_of, entries))))
 
 
 def _is_same_place(now: str | None, then: str | None) -> bool:

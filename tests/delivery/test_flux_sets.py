@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -372,3 +373,24 @@ def test_other_commands_take_the_sets(two: Path) -> None:
     assert (done.returncode, "web" in done.stdout, "unused" in done.stdout) == (1, True, False)
     done = called("why", "web", ".", "-c", "cluster.yaml", "--no-config", cwd=two)
     assert (done.returncode, "prod" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [("lint", "--changed"), ("plan",)])
+def test_a_change_of_a_set_is_compared_with_the_set_before(repo: Path, arguments: tuple[str, ...]) -> None:
+    shutil.rmtree(repo / ".git")
+    apps = flux("apps", "./apps", "  targetNamespace: shop\n")
+    files = {"clusters/prod/apps.yaml": apps, "apps/web.yaml": (WEB + APART).replace("replicas: 1", "replicas: 3")}
+    node = "{name: worker, count: 3, allocatable: {cpu: '4', memory: 16Gi, pods: 20}}"
+    sketch = f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{node}]\n"
+    entry = 'cluster = "cluster.yaml"\n[[targets]]\nname = "prod"\nentry = "clusters/prod"\n'
+    write(repo, {**files, "cluster.yaml": sketch, "kubesched.toml": entry})
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"],
+    ):
+        subprocess.run(["git", *command], check=True)
+    assert called(*arguments, cwd=repo).returncode == 0
+    (repo / "apps" / "web.yaml").write_text(files["apps/web.yaml"].replace("replicas: 3", "replicas: 5"))
+    done = called(*arguments, cwd=repo)
+    assert (done.returncode, "web" in done.stdout, "could not be read" in done.stdout) == (1, True, False)

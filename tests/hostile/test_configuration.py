@@ -131,6 +131,7 @@ def test_every_key_is_judged() -> None:
         "max-age",
         "min-read",
         "survive",
+        "unclaimed",
     }
     assert {key.name for key in KEYS} - harmless <= {*WEAKENING, *DECIDING}
 

@@ -15,7 +15,7 @@ from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import aims
+from kubesched_lint.cli.targets import about_unclaimed, aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.run import plan as planned
@@ -122,7 +122,8 @@ def plan(
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
         parts = []
-        for aim in aims(context, settle(context, given), given, target):
+        settings = settle(context, given)
+        for aim in aims(context, settings, given, target):
             tell_configuration(aim.settings)
             with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
                 parts.append((aim.name, _planned(context, aim, base, chosen, environments)))
@@ -130,6 +131,8 @@ def plan(
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     found = together(parts)
+    if len(parts) > 1 and (beside := about_unclaimed(settings)):
+        found = replace(found, notes=(*found.notes, beside))
     _print(found, output, color)
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
 

@@ -10,6 +10,7 @@ from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.words import environment_keys
@@ -137,7 +138,8 @@ def _cell(cell: Cell | None) -> Mapping[str, Any] | None:
 
 
 def _finding_change(change: FindingChange) -> Mapping[str, Any]:
-    finding = change.finding
+    finding, *others = members(change.finding)
+    also = [{"object": _ref(one.object), "location": _place(one.location)} for one in others]
     return {
         "rule": finding.rule,
         "severity": {"before": _severity(change.before), "after": _severity(change.after)},
@@ -147,6 +149,8 @@ def _finding_change(change: FindingChange) -> Mapping[str, Any]:
         "location": _place(finding.location),
         "fingerprint": finding.fingerprint,
         "waived": change.is_waived,
+        **({"owner": finding.owner} if finding.owner else {}),
+        **({"also": also} if also else {}),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kubesched_lint.findings import Finding, Location, Span
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
+from kubesched_lint.text import first_few
 
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
@@ -18,9 +19,13 @@ def annotated(location: Location) -> Location:
     return location.near or location
 
 
-def subject(finding: Finding) -> str:
-    """Return the object of a finding, with its kustomization: ``Deployment shop/web (overlays/prod)``."""
-    return f"{finding.object} ({finding.rendered})" if finding.rendered else str(finding.object)
+def subject(finding: Finding, first: Finding) -> str:
+    """Return the object of a finding beside the first, with its kustomization: ``Deployment shop/web (overlays/prod)``.
+
+    Without one it has its targets, if they are others than those of the first.
+    """
+    where = finding.rendered or ("" if finding.targets == first.targets else first_few(finding.targets))
+    return f"{finding.object} ({where})" if where else str(finding.object)
 
 
 def explanation(finding: Finding) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.event_bounds import ON_ALL, EventBounds
+from kubesched_lint.lifecycle.event_bounds import ON_ALL, Counted, EventBounds
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 
 
@@ -57,13 +57,15 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
     return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
 
 
+def reasoned(cell: Cell, most: Counted) -> Cell:
+    """Return a bad cell with the reason and the premises of the bound that proves it."""
+    return replace(cell, why=most.why, resource=most.resource, rests_on=most.rests_on, near=most.near)
+
+
 def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
-    text, most = f"{cell.bound}/{cell.wanted} stuck", bounds.most
-    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, text=text)
-    return replace(
-        stuck, why=most.why, resource=most.resource, rests_on=most.rests_on, worst=None, best=None, missing=()
-    )
+    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, worst=None, best=None, missing=())
+    return replace(reasoned(stuck, bounds.most), text=f"{cell.bound}/{cell.wanted} stuck")
 
 
 _ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}

@@ -329,15 +329,8 @@ class Matrix:
         if verdict == BAD and ready is None:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
-                cell = replace(
-                    cell,
-                    why=bounds.most.why,
-                    resource=bounds.most.resource,
-                    rests_on=bounds.most.rests_on,
-                    near=bounds.most.near,
-                    proven=True,
-                    is_counted=not self.setting.pods[number].required_affinity,
-                )
+                by_itself = not self.setting.pods[number].required_affinity
+                cell = replace(counted_cells.reasoned(cell, bounds.most), proven=True, is_counted=by_itself)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------

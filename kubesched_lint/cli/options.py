@@ -91,7 +91,7 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         rich_help_panel=OUTPUT,
-        help="In text: name the skipped rules, and list the known findings.",
+        help="In text: tell everything, also what is skipped, assumed or known.",
     ),
 ]
 Targets = Annotated[
@@ -231,6 +231,15 @@ _SHARED = {
         "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.",
         "--max-age",
         metavar="AGE",
+    ),
+    "min_read": _option(
+        int | None,
+        None,
+        INPUT,
+        "Exit with 2 if a smaller percentage of the releases was read, such as 80.",
+        "--min-read",
+        metavar="PERCENT",
+        min=0,
     ),
     "partial": _option(
         bool, False, INPUT, "The paths are part of a larger set; missing objects may exist elsewhere.", "--partial"

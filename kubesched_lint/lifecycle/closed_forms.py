@@ -43,7 +43,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         if not setting.selects(term, pod, pod):
             return None
         each = apart(room, term.topology_key, setting.index, wanted)
-        takes = plural(each.domains, "takes", "take")
+        takes = plural(each.domains or 1, "takes", "take")
         why = f"{number_of_domains(each.domains, term.topology_key)} {takes} one pod each"
         return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
     if hard:

@@ -49,6 +49,19 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
     )
 
 
+def bounded(cell: Cell, most: Counted, *, by_itself: bool) -> Cell:
+    """Return the bad cell of a search with the bound that proves the same, in the words of the bound."""
+    return replace(
+        cell,
+        why=most.why,
+        resource=most.resource,
+        rests_on=most.rests_on,
+        near=most.near,
+        proven=True,
+        is_counted=by_itself,
+    )
+
+
 def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str, ...]) -> Cell:
     """Return the cell that counting leaves open, if nothing else was asked; ``missing`` says why not."""
     bound = range_of(bounds)
@@ -57,15 +70,11 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
     return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
 
 
-def reasoned(cell: Cell, most: Counted) -> Cell:
-    """Return a bad cell with the reason and the premises of the bound that proves it."""
-    return replace(cell, why=most.why, resource=most.resource, rests_on=most.rests_on, near=most.near)
-
-
 def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
-    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, worst=None, best=None, missing=())
-    return replace(reasoned(stuck, bounds.most), text=f"{cell.bound}/{cell.wanted} stuck")
+    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, worst=None, best=None, missing=())
+    text = f"{cell.bound}/{cell.wanted} stuck"
+    return replace(bounded(stuck, bounds.most, by_itself=cell.is_counted), text=text)
 
 
 _ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}

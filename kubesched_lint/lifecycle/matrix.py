@@ -330,7 +330,7 @@ class Matrix:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
                 by_itself = not self.setting.pods[number].required_affinity
-                cell = replace(counted_cells.reasoned(cell, bounds.most), proven=True, is_counted=by_itself)
+                cell = counted_cells.bounded(cell, bounds.most, by_itself=by_itself)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------

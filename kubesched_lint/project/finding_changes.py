@@ -6,7 +6,7 @@ A finding is the same as in a baseline: by rule, object and path inside the obje
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ class FindingChange(Struct, frozen=True):
     before: Finding | None
     after: Finding | None
     is_waived: bool = False
+    environments: tuple[str, ...] = ()
+    """The targets in which it holds, of a run over several, if not in all of them."""
 
     @property
     def finding(self) -> Finding:
@@ -75,18 +77,37 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
         found += (FindingChange(*pair) for pair in zip(left, came, strict=False))
         found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
         found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
-    found.sort(key=_order)
+    changes = sorted(_not_both(found, unchanged), key=_order)
     same = Counter(finding.severity for finding in one_per_cause(Report(tuple(unchanged))).findings)
-    return FindingChanges(tuple(found), same)
+    return FindingChanges(tuple(changes), same)
+
+
+def _not_both(changes: Sequence[FindingChange], unchanged: list[Finding]) -> Iterator[FindingChange]:
+    """Yield the changes without pairs of a new and a gone finding that a reader cannot tell apart.
+
+    A finding about several objects may stand at another of them, though nothing about it changes.
+    """
+    ends: dict[object, tuple[list[int], list[int]]] = {}
+    for place, change in enumerate(changes):
+        if (change.before is None or change.after is None) and not change.is_waived:
+            ends.setdefault(_words(change.finding), ([], []))[change.after is None].append(place)
+    left = set(range(len(changes)))
+    for both in ends.values():
+        for new, gone in zip(*both, strict=False):
+            left -= {new, gone}
+            unchanged.append(changes[new].finding)
+    yield from (change for place, change in enumerate(changes) if place in left)
+
+
+def _words(finding: Finding) -> object:
+    return finding.rule, finding.severity, finding.message
 
 
 def each_once(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
     """Return the changes; what happens to one finding at one place in several environments stands once."""
     found: dict[object, FindingChange] = {}
     for change in changes:
-        one = change.finding
-        sides = (change.before and change.before.severity, change.after and change.after.severity)
-        found.setdefault((one.rule, one.object, one.location, one.message, sides), change)
+        found.setdefault(seen(change), change)
     return tuple(found.values())
 
 
@@ -105,6 +126,13 @@ def _folded(group: Sequence[FindingChange]) -> Iterator[FindingChange]:
     for finding in one_per_cause(Report(tuple(replace(change.finding, suppressed=None) for change in group))).findings:
         change = others[finding.rule, finding.object, finding.location]
         yield replace(change, after=finding) if change.after else replace(change, before=finding)
+
+
+def seen(change: FindingChange) -> Hashable:
+    """Return what a reader sees of a change."""
+    one = change.finding
+    sides = (change.before and change.before.severity, change.after and change.after.severity)
+    return one.rule, one.object, one.location, one.message, sides
 
 
 def _without_common(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Location, Span
+from kubesched_lint.findings import Finding, Location, ObjectRef, Span
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.text import first_few
@@ -70,6 +71,13 @@ def esc(text: str) -> str:
 def utf8(text: str) -> str:
     """Return ``text`` without lone surrogates, which stand for bytes that are not UTF-8 and which decoders refuse."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def short_names(refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
+    """Return the name of each workload: ``shop/web``, with the kind where two share it."""
+    each = tuple(dict.fromkeys(refs))
+    shared = Counter(ref.title for ref in each)
+    return {ref: f"{ref.kind.lower()}/{ref.title}" if shared[ref.title] > 1 else ref.title for ref in each}
 
 
 def key_name(key: str) -> str:

@@ -154,7 +154,7 @@ def test_the_action_posts_the_plan(
     (comment,) = found.comments.values()
     mark, _, text = comment["body"].partition("\n")
     assert mark.startswith("<!-- kubesched-lint plan ")
-    assert text.startswith("## ❌")
+    assert text.startswith("### ⛔ after this change 2 more pods stay Pending: shop/cache\n")
     assert "scaled 6 → 8" in text
     assert text == (tmp_path / "GITHUB_STEP_SUMMARY").read_text().partition("\n")[2]
     cache.write_text(cache.read_text().replace("replicas: 8", "replicas: 9"))

@@ -111,6 +111,16 @@ def fix_of_one(
     return search.fixes.get(placed(finding)) if is_sound else None
 
 
+def fixes_of(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rulebook: Rulebook, findings: Sequence[Finding]
+) -> Mapping[Placed, Fix]:
+    """Return the fixes for some findings that pass together, as far as a few trials show."""
+    search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, findings)), True)
+    result = search.mended(search.linted(Workspace(manifests)), unsafe=True, most=MOST_REMEDIES)
+    unsound = {open_file.path for open_file in result.workspace.differing if open_file.objection()}
+    return {key: fix for key, fix in search.fixes.items() if unsound.isdisjoint(edit.path for edit in fix.edits)}
+
+
 def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
     start = search.linted(workspace)
     result = search.mended(start, unsafe=unsafe)

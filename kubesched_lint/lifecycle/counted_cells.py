@@ -72,11 +72,9 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
 
 def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
-    text, most = f"{cell.bound}/{cell.wanted} stuck", bounds.most
-    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, text=text)
-    return replace(
-        stuck, why=most.why, resource=most.resource, rests_on=most.rests_on, worst=None, best=None, missing=()
-    )
+    stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, worst=None, best=None, missing=())
+    text = f"{cell.bound}/{cell.wanted} stuck"
+    return replace(bounded(stuck, bounds.most, by_itself=cell.is_counted), text=text)
 
 
 _ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}

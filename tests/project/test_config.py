@@ -41,6 +41,7 @@ render = false
 partial = true
 fail-on = "warning"
 max-age = "7d"
+min-read = 80
 fresh-pods = "12h"
 survive = ["hpa-max", "drain"]
 strict-skips = true
@@ -100,6 +101,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "partial": True,
         "fail-on": "warning",
         "max-age": "7d",
+        "min-read": 80,
         "fresh-pods": "12h",
         "survive": ("hpa-max", "drain"),
         "strict-skips": True,

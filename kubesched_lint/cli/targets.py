@@ -91,11 +91,14 @@ def one_aim(
 
 def clusters(context: Invocation, settings: Settings, name: str | None) -> list[Aim]:
     """Return an aim for each cluster of the targets, named by those that it serves; ``--cluster`` is the only one."""
-    found: dict[object, list[Aim]] = {}
+    found: list[tuple[object, list[Aim]]] = []
     for aim in aims(context, settings, (), name, needs_paths=False):
-        key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)
-        found.setdefault(key, []).append(aim)
-    return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for same in found.values()]
+        key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)  # declared groups have no hash
+        same = next((aims for other, aims in found if other == key), None)
+        if same is None:
+            found.append((key, same := []))
+        same.append(aim)
+    return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for _, same in found]
 
 
 def saying_unclaimed(report: Report, settings: Settings, paths: Sequence[str] = ()) -> Report:

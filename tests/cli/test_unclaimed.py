@@ -119,6 +119,15 @@ def test_targets_with_the_same_paths_are_decoded_once_and_each_cluster_is_read_o
     assert sorted(opened) == ["clusters/eu.yaml", "clusters/us.yaml"]
 
 
+@pytest.mark.parametrize(("command", "code"), [("lint", 0), ("audit", 2)])  # a sketch has no pods to audit
+def test_targets_with_declared_groups_share_a_cluster(repo: Path, command: str, code: int) -> None:
+    config = repo / "kubesched.toml"
+    config.write_text(f'declared-groups = [{{name = "gpu", labels = {{pool = "gpu"}}}}]\n{config.read_text()}')
+    done = CliRunner().invoke(app, [command])
+    assert not isinstance(done.exception, TypeError)
+    assert done.exit_code == code, done.output
+
+
 def test_overlapping_targets_have_one_worker() -> None:
     paths = {"a": ("x",), "b": ("x/y", "z"), "c": ("w",), "d": ("z",), "e": ("x2",)}
     work = [TargetWork(name, Request(given), Options(), Rulebook.shipped()) for name, given in paths.items()]

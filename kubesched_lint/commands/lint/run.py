@@ -60,13 +60,17 @@ if TYPE_CHECKING:
 class Shared(Struct):
     """What several targets read once: the clusters, and the manifests of targets with the same paths and settings."""
 
-    clusters: dict[object, Inputs] = field(default_factory=dict)
+    clusters: list[Inputs] = field(default_factory=list)
     sets: dict[object, ManifestSet] = field(default_factory=dict)
 
     def lender(self, request: Request, options: Options) -> Inputs:
         """Return the inputs with the cluster of a request."""
-        key = (request.cluster, request.cluster_options)
-        return self.clusters.setdefault(key, Inputs(request, options, ()))
+        asked = (request.cluster, request.cluster_options)  # declared groups have no hash
+        for inputs in self.clusters:
+            if (inputs.request.cluster, inputs.request.cluster_options) == asked:
+                return inputs
+        self.clusters.append(Inputs(request, options, ()))
+        return self.clusters[-1]
 
 
 class Inputs(Struct, frozen=True, dict=True):

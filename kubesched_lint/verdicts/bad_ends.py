@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 
 from kubesched_lint import work
+from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.analysis.worlds import cron_runs
 from kubesched_lint.lifecycle.counted import rollout_at
@@ -20,6 +21,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.table import Table
 from kubesched_lint.verdicts.what_if import UNTRIED
 from kubesched_lint.world.refused import accepted
+from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member, World, once_per_world
 
 EFFORT = Effort(states=1_000, runs=1)
@@ -51,12 +53,28 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
     world = accepted(it.world)
     if it.workload.kind != "CronJob":
         return _ends(world).of(it, event)
+    if event != "deploy" or not _may_lack_room(world.member(it.workload)):
+        return None
     everybody = cron_runs(world)
     run = everybody.runs.get(it.workload)
-    if run is None or event != "deploy":
+    if run is None:
         return None
     end = _ends(everybody.world).of(everybody.world.member(run), event)
     return end if end is not None and holds_alone(end.cell, everybody.runs) else None
+
+
+def _may_lack_room(it: Member) -> bool:
+    """Whether a run may be proven to end badly: most have room by counting alone, and need no world of their own."""
+    pod = it.pod
+    asks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or pod.host_ports or pod.scheduling_gates
+    rules = asks or pod.node_name or pod.resource_claims or any(constraint.is_hard for constraint in pod.spread)
+    if (
+        rules
+        or it.world.admission.quotas_of(it.workload, pod)
+        or it.world.admission.decision(it.workload) is not CREATED
+    ):
+        return True
+    return most_copies(it, it.replicas) < it.replicas
 
 
 def holds_alone(cell: Cell, runs: Collection[Workload]) -> bool:

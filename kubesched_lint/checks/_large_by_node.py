@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
-from kubesched_lint.analysis.too_large import fits, if_tolerated, is_missing_device, lacking_in_words, too_little_of
+from kubesched_lint.analysis.too_large import fits, if_tolerated, is_missing_device
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
@@ -47,8 +47,6 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
                 "largest": show(name, largest),
                 "node": shortage.node,
                 "nodes": it.world.names(lacking),
-                "lacks": lacking_in_words(f"{count} {plural(count, 'node')}", f"that {gets} one"),
-                "others": too_little_of(others),
                 "advice": "" if others else fits("its pods fit", name, *left_by_others(it, nodes, name, min)),
                 "pending": where,
                 "replicas": where,

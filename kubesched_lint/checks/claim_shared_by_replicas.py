@@ -41,7 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
         (at, _), *others = one_node  # one edit of the workload mends all its claims
         yield Hazard(
             at=at,
-            evidence=pattern(f"{replicas} pods, one node" if is_shared else "old pod and surge pod, one node"),
+            evidence=pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node"),
             severity=Severity.WARNING if is_known else Severity.NOTE,  # k3s' default class keeps pods at one node
             values={**values, "claims": _in_words([name for _, name in one_node])},
             related=(
@@ -86,7 +86,7 @@ def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool)
         yield Hazard(
             at=at,
             evidence=proof(
-                "1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
+                "1 old pod + 1 extra pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
             ),
             values=values,
             variant="rollout_one_pod",

@@ -11,8 +11,6 @@ from kubesched_lint.analysis.too_large import (
     closed_to,
     if_tolerated,
     is_missing_device,
-    lacking_in_words,
-    too_little_of,
     usual_amount,
 )
 from kubesched_lint.checks._large_by_node import of_daemons, of_parts
@@ -69,8 +67,6 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "others": too_little_of(others),
-            "lacks": lacking_in_words(nodes, "it may use"),
             "replicas": it.replicas,
             "count": count_existing(it.world, among),
             "advice": "" if offer is not None or others else advice(it, name),

@@ -95,5 +95,4 @@ def _then(it: Member, scaler: VerticalAutoscaler) -> str:
     if not scaler.evicts_from(pods):
         return "a pod that is created anew stays Pending"
     evicted = max(1, pods // 2)
-    left = plural(evicted, "successor stays", "successors stay")
-    return f"it may evict {evicted} of {pods} running pods, and the {left} Pending"
+    return f"{evicted} of {pods} pods may be evicted and stay Pending"

@@ -306,7 +306,7 @@ def test_to_fix_again_changes_nothing(tmp_path: Path) -> None:
     flags = ("-c", str(ZONES), "--fix", "--unsafe-fixes")
     run("shop", *flags, cwd=tmp_path)
     before = {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()}
-    assert run("shop", *flags, cwd=tmp_path).stderr.startswith("fixed none of 1 finding")
+    assert run("shop", *flags, cwd=tmp_path).stderr.startswith("fixed none of 2 findings")
     assert {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()} == before
 
 

@@ -24,6 +24,12 @@ def is_missing_device(shortage: Shortage) -> bool:
     return not shortage.largest and is_extended(shortage.resource)
 
 
+def exceeds(shortage: Shortage) -> str:
+    """Return ``memory 900Gi > 100Gi``."""
+    name = shortage.resource
+    return f"{name} {show(name, shortage.wanted)} > {show(name, shortage.largest)}"
+
+
 def closed_to(it: Member) -> NodeSet:
     """The nodes that are large enough and match, but whose taints it does not tolerate; no control planes."""
     return large_enough(it, it.reach.matching & ~it.reach.tolerated) & ~control_planes(it.world)

@@ -72,7 +72,8 @@ def _between(it: Member, found: Sequence[Conflict], term: PodAffinityTerm, varia
         victim=one.victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {len(one.domains)} {domain_word(key, len(one.domains))}",
+            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {len(one.domains)} "
+            f"{domain_word(key, len(one.domains))}",
             trace=(
                 *(f"a pod of {one.first} is placed in {key}={domain}" for domain in one.domains),
                 f"every pod of {one.victim} stays Pending",

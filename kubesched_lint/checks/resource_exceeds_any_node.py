@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.too_large import (
     advice,
     closed_to,
+    exceeds,
     if_tolerated,
     is_missing_device,
     usual_amount,
@@ -57,7 +58,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
     return Hazard(
         at=request_path(it.workload, name),
         evidence=proof(
-            "; ".join((f"{_exceeds(shortage)}, the {called} of {nodes} ({where})", *map(_exceeds, others))),
+            "; ".join((f"{exceeds(shortage)}, the {called} of {nodes} ({where})", *map(exceeds, others))),
             demand=wanted,
             supply=largest,
             assumes=(*node_premises(it), *(class_premises(name, it.world) if name.startswith(DEVICE_CLASS) else ())),
@@ -76,8 +77,3 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
         cause="" if largest else name,
         variant="absent" if largest == 0 else "" if offer is None else "estimated",
     )
-
-
-def _exceeds(shortage: Shortage) -> str:
-    name = shortage.resource
-    return f"{name} {show(name, shortage.wanted)} > {show(name, shortage.largest)}"

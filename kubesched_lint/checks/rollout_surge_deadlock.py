@@ -51,8 +51,9 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{many(replicas, 'old pod')} + 1 extra pod > {near.most}, the most {domain_word(term.topology_key, 2)} "
-                    f"with a pod of {first_few(near.whom)}, and maxUnavailable is 0",
+                    f"{many(replicas, 'old pod')} + 1 extra pod > {near.most}, the most "
+                    f"{domain_word(term.topology_key, 2)} with a pod of {first_few(near.whom)}, "
+                    "and maxUnavailable is 0",
                     demand=replicas + 1,
                     supply=near.most,
                     assumes=(*running_premises(it), PREMISE, OLD_PODS),

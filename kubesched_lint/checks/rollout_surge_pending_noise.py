@@ -33,7 +33,8 @@ def check(it: Member) -> Iterator[Hazard]:
             at=term.path,
             evidence=proof(
                 f"{many(replicas, 'old pod')} + {many(surge, 'extra pod')} > {len(room.domains)} "
-                f"{domain_word(term.topology_key, len(room.domains))}; maxUnavailable is {unavailable}, so old pods make room",
+                f"{domain_word(term.topology_key, len(room.domains))}; "
+                f"maxUnavailable is {unavailable}, so old pods make room",
                 demand=replicas + surge,
                 supply=len(room.domains),
                 assumes=running_premises(it),

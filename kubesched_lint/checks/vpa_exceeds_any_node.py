@@ -12,7 +12,6 @@ from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.vertical import VerticalAutoscaler
 from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import shortages_on
 from kubesched_lint.world.world import Member

@@ -20,6 +20,7 @@ from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext, cards_of
 from kubesched_lint.report.formats import ReportTarget, write
 from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.short_footer import short_footer
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
@@ -42,6 +43,13 @@ def show(
 ) -> None:
     """Write every chosen report, with one finding per cause. Raises OutputError when a file cannot be written."""
     run = replace(run, report=one_per_cause(run.report))
+    on_screen = {target.format for target in chosen if not target.file}
+    if on_screen == {"text"} and _tell_names(run.report):
+        quiet = True
+        run = replace(run, report=replace(run.report, errors=tuple(e for e in run.report.errors if e.line or e.rule)))
+        chosen = chosen if run.report.findings or run.report.errors else [one for one in chosen if one.file]
+    elif on_screen == {"concise"} and not quiet:
+        tell(next(short_footer(run.report)))
     plain = RenderContext(
         verbose=verbose,
         quiet=quiet,
@@ -56,6 +64,14 @@ def show(
     painted = wants_color(color, sys.stdout, os.environ)
     screen = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
     write(run.report, chosen, screen, plain, sys.stdout)
+
+
+def _tell_names(report: Report) -> bool:
+    """Print on stderr what is wrong with the names of the input, before anything else; return whether there is any."""
+    of_names = [error for error in report.errors if not error.line and not error.rule]
+    for error in of_names:
+        tell(f"error: {error.path}: {error.message}")
+    return bool(of_names)
 
 
 def tell_undecided(report: Report) -> None:

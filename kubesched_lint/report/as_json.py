@@ -155,7 +155,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "unreadKinds": dict(sorted(summary.unread_kinds.items())),
         **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
         "cluster": summary.cluster,
-        "notes": list(summary.notes),
+        "notes": [*summary.notes, *filter(None, [summary.advice])],
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
         **({"targets": list(map(_target, summary.targets))} if summary.targets else {}),

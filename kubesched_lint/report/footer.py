@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.report.causes import members, one_per_cause, tellers_of
-from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, many, not_read, plural
+from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, not_read, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"
@@ -88,6 +88,10 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
+    if summary.advice:
+        yield "note", summary.advice
+    if summary.proposes_fixes and any(True for _ in open_findings(report)):
+        yield "note", "--diff proposes fixes"
     yield from (("decide", question) for question in summary.questions)
     yield "result", f"{outcome(report)}{_softened(report)}"
 
@@ -109,7 +113,11 @@ def cluster(report: Report) -> str:
 
 def outcome(report: Report) -> str:
     """The verdict, and how many problems the input has: ``2 errors, 1 problem with the input``."""
-    return verdict(report) + (f", {many(len(report.errors), 'problem')} with the input" if report.errors else "")
+    return verdict(report) + problems(report)
+
+
+def problems(report: Report) -> str:
+    return f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
 
 
 def summary_of(name: str, report: Report) -> TargetSummary:
@@ -152,6 +160,17 @@ def cut_short(report: Report) -> str:
     rules = sorted({skip.rule for skip in report.skipped if skip.cut})
     reason = next((skip.reason for skip in report.skipped if skip.cut), "")
     return f"{_named(rules)}: {reason}" if rules else ""
+
+
+def skipped_rules(report: Report) -> str:
+    """Return ``not checked: 12 rules, which need running pods, claims and node pools (-v lists them)``; or nothing."""
+    lacking = {reason: named for reason, named in _reasons(report) if named and _lacks(reason)}
+    rules = {rule for named in lacking.values() for rule in named}
+    if not rules:
+        return ""
+    needed = list(dict.fromkeys(_gist(_needed(reason)).partition(":")[0] for reason in lacking))
+    need = plural(len(rules), "which needs", "which need")
+    return f"not checked: {many(len(rules), 'rule')}, {need} {joined(needed[:SHOWN])} (-v lists them)"
 
 
 def skip_counts(report: Report) -> Iterator[str]:

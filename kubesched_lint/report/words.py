@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, Location, Span
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
+from kubesched_lint.text import first_few
 
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
@@ -39,6 +40,16 @@ def explanation(finding: Finding) -> Iterator[str]:
         yield f"help: {finding.help}"
     if finding.preview:
         yield f"preview: {PREVIEW}"
+
+
+def overlays(findings: Iterable[Finding], environments: Collection[str]) -> str:
+    """Return the overlays that have the findings, by the names of the environments if they are such: ``prod, staging``.
+
+    Empty if the place of a finding tells which it is.
+    """
+    paths = list(dict.fromkeys(filter(None, (finding.rendered for finding in findings))))
+    names = [path.rpartition("/")[2] for path in paths]
+    return first_few(names if set(environments).issuperset(names) else paths)
 
 
 def environment_keys(environments: Sequence[str]) -> Sequence[Mapping[str, str]]:

@@ -1,0 +1,87 @@
+"""The three lines below the findings of a terminal: counts, what was checked, and the one thing to know beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Report, Severity
+from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, verdict
+from kubesched_lint.text import first_few, many, plural
+
+_AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
+
+_NOT_WEAKER = re.compile(
+    r"no configuration|\S+ (?:makes nothing weaker|sets cluster = \S+)"
+    r"|\d+ known from .*|\d+ findings? waived in the files"
+)
+"""Parts of the ``config`` line that let no finding pass, or that the first line counts."""
+
+
+def short_footer(report: Report) -> Iterator[str]:
+    """Yield at most three lines; ``footer`` has everything."""
+    yield _counts(report)
+    yield _checked(report)
+    asides = list(_asides(report))
+    if asides:
+        yield asides[0] + (f" (and {len(asides) - 1} more: -v)" if len(asides) > 1 else "")
+
+
+def _counts(report: Report) -> str:
+    files = {finding.location.path for finding in open_findings(report)}
+    where = f" in {many(len(files), 'file')}" if files else ""
+    fixes = "; --diff proposes fixes" if files and report.summary.proposes_fixes else ""
+    return f"{verdict(report)}{where}{problems(report)}{fixes}"
+
+
+def _checked(report: Report) -> str:
+    summary = report.summary
+    where = f" ({first_few(summary.environments)})" if summary.environments else ""
+    nodes = _nodes(report)
+    if summary.targets:
+        nodes = f"in {many(len(summary.targets), 'target')} ({first_few([one.name for one in summary.targets])})"
+    return f"checked {many(summary.workloads, 'workload')}{where} {nodes}"
+
+
+def _nodes(report: Report) -> str:
+    """Return ``on 9 nodes (cluster/nodes.json, 8 days old)``."""
+    if not report.summary.cluster:
+        return "without a cluster (--cluster)"
+    words = _AGE.sub(r", \1 old", report.summary.cluster.partition(";")[0])
+    nodes, of, source = words.partition(" from ")
+    source = source.replace(" (a sketch)", ", a sketch")
+    return f"on {nodes.rstrip(',')}{of and f' ({source})'}"
+
+
+def _asides(report: Report) -> Iterator[str]:
+    """Yield what a reader may have to act on, the most important first."""
+    summary = report.summary
+    unread = [skip.reason for skip in report.skipped if not skip.rule]
+    if unread:
+        several = f"{many(len(unread), 'document')} (-v says why)"
+        yield f"not read: {unread[0] if len(unread) == 1 else several}"
+    if left := cut_short(report):
+        yield f"not finished: {left}"
+    if summary.advice:
+        yield f"note: {summary.advice}"
+    if summary.questions:
+        yield f"decide: {summary.questions[0]}"
+    elif softened := _softened(report):
+        yield softened
+    if weaker := [part for part in summary.configuration.split("; ") if part and not _NOT_WEAKER.fullmatch(part)]:
+        yield f"config: {'; '.join(weaker)}"
+    if skipped := skipped_rules(report):
+        yield skipped
+
+
+def _softened(report: Report) -> str:
+    """Return which options turn warnings into errors."""
+    found = list(open_findings(report))
+    complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
+    fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
+    if not complete + fixed:
+        return ""
+    turned = f"turns {many(complete or fixed, 'warning')} into {plural(complete or fixed, 'an error', 'errors')}"
+    if complete:
+        return f'decide: node-groups = "complete" {turned}'
+    return f"decide: if no autoscaler makes nodes, --fixed {turned}"

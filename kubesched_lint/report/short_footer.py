@@ -62,14 +62,14 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"not read: {unread[0] if len(unread) == 1 else several}"
     if left := cut_short(report):
         yield f"not finished: {left}"
+    if weaker := [part for part in summary.configuration.split("; ") if part and not _NOT_WEAKER.fullmatch(part)]:
+        yield f"config: {'; '.join(weaker)}"
     if summary.advice:
         yield f"note: {summary.advice}"
     if summary.questions:
         yield f"decide: {summary.questions[0]}"
     elif softened := _softened(report):
         yield softened
-    if weaker := [part for part in summary.configuration.split("; ") if part and not _NOT_WEAKER.fullmatch(part)]:
-        yield f"config: {'; '.join(weaker)}"
     if skipped := skipped_rules(report):
         yield skipped
 

@@ -66,7 +66,6 @@ def test_a_version_that_was_not_recorded_is_named() -> None:
         (["lint", SHOP, "--select", "no-such-rule"], 2),
         (["lint", SHOP, "--format", "xml"], 2),
         (["lint", SHOP, "--kubernetes-version", "newest"], 2),
-        (["lint"], 2),
         (["frobnicate"], 2),
         (["--version"], 0),
         (["--help"], 0),

@@ -34,7 +34,7 @@ def test_a_chart_without_helm_is_not_clean(folder: Path) -> None:
     (folder / "chart" / "templates" / "pod.yaml").write_text(POD)
     done = run(folder, "lint", "chart", path="")
     assert done.returncode == 2
-    assert "error: chart: nothing was checked: Helm chart templates are not manifests" in done.stderr
+    assert "error: chart/templates: nothing was checked: Helm chart templates are not manifests" in done.stderr
     assert "helm template chart | kubesched-lint lint -" in done.stderr
 
 

@@ -16,7 +16,7 @@ _STANDING = re.compile(
 """Premises of all that is judged from files: they say nothing of one finding."""
 _UNLESS = (
     (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
-    (r"there are no others than the (.*?) \(.*\)", r"there are node groups besides \1"),
+    (r"there are no others than (the .*?) \(.*\)", r"there are more than \1"),
     (r"no other (\w+) (.*)", r"another \1 \2"),
     (r"no (\S+ [a-z]+s) (.*)", r"a \1 \2"),
 )

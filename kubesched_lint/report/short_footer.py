@@ -11,11 +11,8 @@ from kubesched_lint.text import first_few, many, plural
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 
-_NOT_WEAKER = re.compile(
-    r"no configuration|\S+ (?:makes nothing weaker|sets cluster = \S+)"
-    r"|\d+ known from .*|\d+ findings? waived in the files"
-)
-"""Parts of the ``config`` line that let no finding pass, or that the first line counts."""
+_WEAKER = ("makes the gate weaker", "the change edits files")
+"""What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
 
 
 def short_footer(report: Report) -> Iterator[str]:
@@ -62,8 +59,9 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"not read: {unread[0] if len(unread) == 1 else several}"
     if left := cut_short(report):
         yield f"not finished: {left}"
-    if weaker := [part for part in summary.configuration.split("; ") if part and not _NOT_WEAKER.fullmatch(part)]:
-        yield f"config: {'; '.join(weaker)}"
+    yield from (note for note in summary.notes if " not shown" in note)
+    if any(words in summary.configuration for words in _WEAKER):
+        yield f"config: {summary.configuration}"
     if summary.advice:
         yield f"note: {summary.advice}"
     if summary.questions:

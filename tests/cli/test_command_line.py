@@ -38,12 +38,8 @@ def test_the_matrix_of_the_readme_is_what_simulate_prints() -> None:
         assert row in done.stdout
 
 
-def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
-    sketch = readme.split("```yaml\n")[1].split("```")[0]
-    (tmp_path / "cluster.yaml").write_text(sketch)
-    done = run("lint", SHOP, "--cluster", str(tmp_path / "cluster.yaml"), "--format", "json")
-    assert not json.loads(done.stdout)["errors"]
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= 900
 
 
 def test_a_version_that_was_not_recorded_is_named() -> None:

@@ -38,7 +38,7 @@ _OF_RUNNING = ("drain-running", "audit")
 _DRAIN = re.compile("^drain of [\\d,]+ nodes?", re.M)
 REPORTS = {
     "lint": re.compile("^ *checked ", re.M),
-    "simulate": re.compile("^ *deploy .* drain$|no workloads", re.M),
+    "simulate": re.compile("^ *deploy .* drain$|no workloads|workloads? (?:is|are) ok in every event", re.M),
     "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on [\\d,]+ nodes?", re.M),
     "drain": _DRAIN,
     "drain-running": _DRAIN,

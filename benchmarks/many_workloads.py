@@ -1,4 +1,6 @@
-"""What ``simulate`` costs for many workloads on 100 and on 1,000 nodes; the workloads are those of ``lifecycle.py``.
+"""What ``lint`` and ``simulate`` cost for many workloads on 100 and on 1,000 nodes.
+
+The workloads are those of ``lifecycle.py``.
 
 A row says how many cells are left open: a limit of work ends each run, and what it cuts short is no speed.
 """
@@ -13,12 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.lifecycle import manifest
-from benchmarks.rows import PYTHON, ROOT, Row, growing, spent
+from benchmarks.rows import LINT, PYTHON, ROOT, Row, growing, spent
 
 SIMULATE = (*PYTHON, "-m", "kubesched_lint", "simulate")
 ZONES = 3
 RUNS = (((50, 100, 200), 100, 5.0), ((50, 100, 200), 1_000, 5.0), ((150, 300, 600), 1_000, 20.0))
 """Numbers of workloads, nodes, and the goal in seconds of CPU."""
+LINT_GOAL = 2.0
+"""For the workloads and nodes of the first run: ``lint`` stops once it knows whether a cell is proven bad."""
 
 
 def rows() -> Iterator[Row]:
@@ -27,6 +31,10 @@ def rows() -> Iterator[Row]:
             cluster = Path(name, f"{nodes}.yaml")
             cluster.write_text(json.dumps(sketch(nodes)), encoding="utf-8")
             runs = {size: command(Path(name), size, cluster) for size in sizes}
+            if (sizes, nodes) == RUNS[0][:2]:
+                linted = {size: (*LINT, *run[len(SIMULATE) :], "--no-cache") for size, run in runs.items()}
+                first = spent((*LINT, *command(Path(name), 1, cluster)[len(SIMULATE) :], "--no-cache")).cpu
+                yield growing(f"`lint`: {sizes[-1]} workloads on {nodes:,} nodes", linted, LINT_GOAL, first)
             what = f"`simulate`: {sizes[-1]} workloads on {nodes:,} nodes"
             nothing = spent(command(Path(name), 1, cluster)).cpu
             yield growing(what, runs, goal, nothing, f"; {open_cells(runs[sizes[-1]])} open")

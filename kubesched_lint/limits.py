@@ -13,6 +13,8 @@ LARGEST_OUTPUT = 64 << 20
 LARGEST_WHOLE = 256 << 20
 """Bytes that belong together: a tree of kustomizations, a copy of a commit, a fleet's result, an
 editor's message, the values of a CEL expression. What has more is refused, and the message names the limit."""
+MOST_COMPARED = 30
+"""Names that are compared with a misspelt one; of more, those next to it in the alphabet, read from either end."""
 LONGEST_VALUE = 60
 """Characters of a name or a value in a line; of a longer one, the reader sees the beginning and ``…``."""
 LONGEST_REASON = 400

@@ -114,6 +114,13 @@ SERVICE_NAME_OF_STATEFUL_SETS = Quirk(
     "kubernetes/kubernetes#130233",
     "The API server refuses a serviceName of a new StatefulSet that is no DNS label.",
 )
+TEMPLATES_OF_STATEFUL_SETS = Quirk(
+    "templates-of-statefulsets",
+    (1, 34),
+    None,
+    "kubernetes/kubernetes#131790",
+    "The API server refuses a new StatefulSet for the spec of its pod template; before, it refused each of its pods.",
+)
 RESIZE_POLICY_OF_INIT_CONTAINERS = Quirk(
     "resize-policy-of-init-containers",
     (1, 36),
@@ -182,6 +189,7 @@ QUIRKS = (
     EXTENDED_RESOURCES_OF_DEVICES,
     CONSUMABLE_CAPACITY,
     SERVICE_NAME_OF_STATEFUL_SETS,
+    TEMPLATES_OF_STATEFUL_SETS,
     RESIZE_POLICY_OF_INIT_CONTAINERS,
     IMAGE_VOLUMES_OF_TEMPLATES,
     IMAGE_VOLUMES_AMONG_IMAGES,

@@ -62,6 +62,21 @@ def judged_by(asked: str, server: str) -> str:
     return modelled(asked or server)
 
 
+def not_modelled(asked: str, server: str) -> tuple[str, ...]:
+    """Return what every report says if the version asked for, else the API server's, is not modelled.
+
+    ``server`` may be any text. Raises ValueError if ``asked`` is no version.
+    """
+    version = judged_by(asked, server)
+    if not asked and not (server and re.match(_VERSION, server)):
+        return ()
+    given = minor_of(asked or server)
+    if given == minor_of(version):
+        return ()
+    end = f"newer than {MODELLED[-1]}, the newest" if is_newer(given) else f"older than {MODELLED[0]}, the oldest"
+    return (f"Kubernetes {given} is {end} version that is modelled: judged as Kubernetes {version}",)
+
+
 def is_asked_for(version: str) -> bool:
     """Return whether a text is a version; of one that is not modelled, ``modelled`` is judged by."""
     return bool(re.fullmatch(_VERSION, version))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from kubesched_lint.limits import MOST_COMPARED
+
 T = TypeVar("T")
 SHOWN = 3
 """So many names a note lists before ``and 4 more``."""
@@ -17,8 +19,6 @@ _LONG = 300
 """Texts with fewer characters are never cut."""
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
-MOST_COMPARED = 30
-"""So many names are compared with a misspelt one."""
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

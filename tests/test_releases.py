@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from typer.testing import CliRunner
 
 from kubesched_lint import load_cluster
 from kubesched_lint import quirks as rows
+from kubesched_lint.cli.app import app
 from kubesched_lint.library import lint
 from kubesched_lint.quirks import QUIRKS, has
 from kubesched_lint.releases import MODELLED, RECORDED, is_asked_for, is_newer, judged_by, minor_of, release
@@ -23,6 +27,22 @@ items:
   kind: Node
   metadata: {{name: n1, labels: {{kubernetes.io/hostname: n1}}}}
   status: {{allocatable: {{cpu: "4", memory: 8Gi, pods: "110"}}, nodeInfo: {{kubeletVersion: {1}}}}}
+"""
+RUNNING = """\
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: other, namespace: default}
+  spec: {nodeName: n0, containers: [{name: c, image: i}]}
+  status: {phase: Running}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  replicas: {}
+  selector: {{matchLabels: {{app: web}}}}
+  template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}
 """
 FROM_ZERO = """\
 apiVersion: autoscaling/v2
@@ -116,6 +136,26 @@ def test_a_version_before_the_oldest_is_judged_as_the_oldest_and_said_once() -> 
     for report in (lint(text=FROM_ZERO, cluster=cluster), lint(text=FROM_ZERO, kubernetes_version="1.26")):
         (note,) = (note for note in report.summary.notes if "1.30" in note)
         assert "is older than 1.30, the oldest version that is modelled: judged as Kubernetes 1.30" in note
+
+
+@pytest.mark.parametrize("version", ["the cluster's", "--kubernetes-version"])
+@pytest.mark.parametrize(
+    "command", ["simulate m.yaml", "plan old.yaml m.yaml", "plan m.yaml m.yaml", "why web m.yaml", "drain", "audit"]
+)
+def test_every_command_says_once_that_it_judges_as_another_version(
+    command: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = "v1.21.3" if version == "the cluster's" else "v1.34.1"
+    Path("c.yaml").write_text(NODES.format(runs, runs) + RUNNING, "utf-8")
+    Path("m.yaml").write_text(DEPLOYMENT.format(2), "utf-8")
+    Path("old.yaml").write_text(DEPLOYMENT.format(1), "utf-8")
+    words = [] if version == "the cluster's" else [version, "1.26"]
+    for shown in ("text", "json"):
+        out = CliRunner().invoke(app, [*command.split(), "-c", "c.yaml", "--no-config", "-f", shown, *words]).stdout
+        given = "1.26" if words else "1.21"
+        assert out.count(f"Kubernetes {given} is older than 1.30") == 1
+        assert "judged as Kubernetes 1.30" in " ".join(out.split())
 
 
 def test_every_row_names_its_source_and_has_a_beginning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
 GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
 LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
+LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
+SKEW = "_REPLACED_IN_STEPS"
+"""A size from which a rollout takes several steps; like the scheduler's highest score, no limit."""
 JOINS = {
     "admission/admission.py",  # workloads and quotas or LimitRanges
     "analysis/disruption.py",  # workloads and budgets
@@ -98,3 +102,26 @@ def test_work_is_counted_at_the_joins_the_searches_and_the_solver() -> None:
         and file != "work.py"
     }
     assert counting == JOINS | SEARCHES | SOLVER
+
+
+def test_limits_are_few_and_each_says_what_a_user_sees() -> None:
+    """They stand in modules named ``limits``, one in a package."""
+    names, silent, elsewhere = set(), set(), set()
+    for file, tree in trees():
+        of_limits = Path(file).name.endswith("limits.py")
+        for statement, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                name = statement.targets[0].id
+                if LIMIT.search(name):
+                    names.add((file, name))
+                    if isinstance(statement.value, ast.Constant) and type(statement.value.value) is int:
+                        elsewhere.update([] if of_limits else [(file, name)])
+                if (
+                    of_limits
+                    and LIMIT.search(name)
+                    and not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))
+                ):
+                    silent.add((file, name))
+    assert 60 < len(names) <= 100
+    assert silent == set()
+    assert elsewhere == {("scheduler/scores/levels.py", "MAX_NODE_SCORE"), ("checks/spread_rollout_skew.py", SKEW)}

@@ -15,16 +15,18 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
-from kubesched_lint.admission.podsecurity import policy_of, violation
 from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, required_by, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
+from kubesched_lint.quirks import TEMPLATES_OF_STATEFUL_SETS, has
 from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.validate import in_brackets
+from kubesched_lint.validation.workloads import stateful_pods
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -63,6 +65,7 @@ class Admission:
         self.knows_limits = "LimitRange" in known
         self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
+        self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
         self._stored: dict[tuple[object, ...], Pod] = {}
         self._decided: dict[Workload, Decision] = {}
@@ -102,7 +105,8 @@ class Admission:
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
         asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
         held = workload.namespace in self._enforcing or workload.namespace in self._quotas
-        if not asks and pod.priority is None and not ranges and not held:
+        is_late = workload.kind == "StatefulSet" and not has(self.version, TEMPLATES_OF_STATEFUL_SETS)
+        if not asks and pod.priority is None and not ranges and not held and not is_late:
             return CREATED
         refusal = next(self._refusals(workload, ranges), None)
         if refusal is not None:
@@ -117,6 +121,7 @@ class Admission:
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
     def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
+        yield from self._by_validation(workload)
         yield from self._by_priority(workload.pod)
         yield from self._by_runtime_class(workload.pod)
         if ranges:
@@ -125,6 +130,16 @@ class Admission:
         yield from self._by_overhead(workload.pod)
         if workload.namespace in self._quotas and (self.knows_limits or self.assumes_no_limits):
             yield from self._by_quota(workload)
+
+    def _by_validation(self, workload: Workload) -> Iterator[AdmissionRefusal]:
+        """Yield the refusal of each pod of a StatefulSet whose template the server of this version does not check."""
+        if workload.kind != "StatefulSet" or has(self.version, TEMPLATES_OF_STATEFUL_SETS):
+            return
+        spec = value_at(getattr(workload.source, "value", None), ("spec",))
+        causes = tuple(stateful_pods(spec, ())) if isinstance(spec, dict) else ()
+        if causes:
+            at = (*workload.pod.path[:-1], *causes[0].path)
+            yield AdmissionRefusal(VALIDATION, in_brackets(causes), at)
 
     # --- Priority ---------------------------------------------------------------------------------------------------
 
@@ -256,6 +271,8 @@ class Admission:
         """Name → namespace and the policy that it enforces."""
         if not any(ENFORCE in n.labels for n in self.objects.namespaces):
             return {}
+        from kubesched_lint.admission.podsecurity import policy_of
+
         found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
         return {n.name: (n, policy) for n, policy in found if policy is not None}
 
@@ -267,6 +284,8 @@ class Admission:
         if not isinstance(template, dict):
             return
         if is_in_reach(namespace.source, workload.source, namespace.name):
+            from kubesched_lint.admission.podsecurity import violation
+
             message = violation(policy, template, self.minor)
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")

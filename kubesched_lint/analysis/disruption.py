@@ -10,7 +10,6 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.cluster.postings import Posted, post_in, posted_in
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
@@ -133,19 +132,11 @@ class Budgets:
         return group.first_of_kinds
 
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
-        workloads = self._world.manifests.workloads
         assert budget.selector is not None
-        for number in self._index.near(budget.selector, (budget.namespace,)):
+        for workload in self._world.selection.near(budget.selector, (budget.namespace,)):
             work.spend(work.LOOK)
-            if covers(budget, workloads[number].namespace, self._index.labels[number]):
-                yield workloads[number]
-
-    @cached_property
-    def _index(self) -> PodIndex:
-        found = PodIndex()
-        for workload in self._world.manifests.workloads:
-            found.add(workload.namespace, labels_when_created(workload))
-        return found
+            if covers(budget, workload.namespace, labels_when_created(workload)):
+                yield workload
 
 
 @once_per_world
@@ -228,8 +219,8 @@ def _are_bare(budget: DisruptionBudget, world: World) -> bool:
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
-    """Whether the budget is in the manifests: a finding cannot point at a line of a snapshot."""
-    return budget in _budgets(world).linted
+    """Whether the budget is written in the manifests: not in a snapshot, and not made by an operator."""
+    return budget in _budgets(world).linted and not getattr(budget.source, "moves", ())
 
 
 def is_without_pods(budget: DisruptionBudget, world: World) -> bool:

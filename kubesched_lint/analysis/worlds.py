@@ -5,9 +5,9 @@ One ``WhatIf`` describes one fact on which an answer may depend; ``verdicts.what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -220,6 +220,26 @@ def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> In
     """The set without some workloads; their running pods then count as other pods, which stay."""
     gone = set(workloads)
     return replace(manifests, workloads=tuple(w for w in manifests.workloads if w not in gone))
+
+
+class CronRuns(NamedTuple):
+    """One run of each CronJob, all at once: nobody knows which of them overlap."""
+
+    world: World
+    runs: Mapping[Workload, Workload]
+    """CronJob → the Job of its run; without suspended ones."""
+
+
+@once_per_world
+def cron_runs(world: World) -> CronRuns:
+    """Return the world in which a Job of each CronJob runs beside everything else."""
+    runs = {
+        w: replace(w, kind="Job", name=f"{w.name}-run")
+        for w in world.manifests.workloads
+        if w.kind == "CronJob" and not w.suspended
+    }
+    workloads = tuple(runs.get(w, w) for w in world.manifests.workloads)
+    return CronRuns(world.with_manifests(replace(world.manifests, workloads=workloads)), runs)
 
 
 def amid_rollout(world: World) -> tuple[Workload, ...]:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.device_room import nodes_with_devices
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.transient import is_transient_taint
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.scheduler.tolerance import dedicated_to
-from kubesched_lint.text import many
 from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.premises import nodes_in_words
+from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
 
@@ -24,20 +26,27 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         pool = dedicated_to(it.world.index, toleration)
         outside = usable & ~pool
-        if pool and usable & pool and outside and not _prefers(it, pool):
-            yield Hazard(
-                at=toleration.path,
-                evidence=pattern(
-                    f"{many(pool.bit_count(), 'dedicated node')}, "
-                    f"{many(outside.bit_count(), 'other')} it can use as well"
-                ),
-                values={
-                    "pool": it.world.names(pool),
-                    "count": pool.bit_count(),
-                    "outside": outside.bit_count(),
-                    "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
-                },
-            )
+        if not pool or not outside:
+            continue
+        dedicated = nodes_in_words(it.world, pool)
+        values = {
+            "dedicated": dedicated,
+            "outside": nodes_in_words(it.world, outside),
+            "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
+        }
+        if usable & pool:
+            if not _prefers(it, pool):
+                evidence = pattern(f"{dedicated}, and {values['outside']} that it can use as well")
+                yield Hazard(at=toleration.path, evidence=evidence, values=values)
+        elif rest := _other_taint(it, pool):
+            evidence = pattern(f"{dedicated}, each with another taint: {rest}")
+            yield Hazard(at=toleration.path, evidence=evidence, values={**values, "rest": rest}, variant="one_of_two")
+
+
+def _other_taint(it: Member, pool: NodeSet) -> str:
+    """Return the commonest taint that is meant to keep its pods off these nodes; empty if there is none."""
+    taints = taints_in_the_way(it, pool & it.reach.matching)
+    return next((str(t) for t in taints if t.key not in CONTROL_PLANE and not is_transient_taint(t)), "")
 
 
 def _nodes_with_devices(it: Member) -> NodeSet:

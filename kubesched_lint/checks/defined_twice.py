@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.world.world import World
 
 _NAME: Path = ("metadata", "name")
+# https://docs.cloud.google.com/kubernetes-engine/config-sync/docs/how-to/cluster-scoped-objects
+_CONFIG_SYNC = (
+    "configmanagement.gke.io/cluster-selector",
+    "configsync.gke.io/cluster-name-selector",
+    "configmanagement.gke.io/namespace-selector",
+)
 
 
 def check(world: World) -> Iterator[Hazard]:
     for items in world.manifests.duplicates().values():
         for earlier, later in pairwise(items):
-            if earlier.source.path == later.source.path:
+            if earlier.source.path == later.source.path and _selectors(earlier) == _selectors(later):
                 yield from _hazards(earlier, later)
+
+
+def _selectors(item: Any) -> Sequence[object]:
+    """Return the clusters and namespaces into which Config Sync puts an object: two definitions may share none."""
+    annotations = value_at(item.source.value, ("metadata", "annotations"))
+    return (
+        [annotations.get(key) for key in _CONFIG_SYNC] if isinstance(annotations, dict) else [None] * len(_CONFIG_SYNC)
+    )
 
 
 def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:

@@ -20,6 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
             source=budget.source if is_linted(budget, it.world) else None,
             victim=it.workload.ref,
             evidence=nothing_may_go(it, budget),
+            variant="of_operator" if getattr(budget.source, "moves", ()) else "default",
             values={"budget": budget.name, "bound": budget.bound, "replicas": replicas},
             related=(Place(it.workload.replicas_path, many(replicas, "replica"), it.workload.source, it.workload.ref),),
         )

@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values=_values(it, term.topology_key),
+                values={**_values(it, term.topology_key), "pending": it.replicas},
                 cause="" if _nearest_usable(it, term.topology_key) else term.topology_key,
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,

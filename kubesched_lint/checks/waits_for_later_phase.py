@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Hazard, Path, Place, Source, pattern
 from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import service_account
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.claims import bound_volume, storage_class_of
 from kubesched_lint.world.phases import Phase, phase_of, waits
@@ -46,27 +48,35 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _needed(it: Member) -> Iterator[tuple[Path, str, Any]]:
     """Yield (place, kind, object) for what the pods name, if the set creates it and the cluster does not have it."""
-    pod, objects = it.workload.pod, it.world.manifests
-    live = it.world.cluster.inventory if it.world.cluster is not None else None
+    pod, namespace = it.workload.pod, it.workload.namespace
+    live = it.world.cluster.inventory if it.world.cluster is not None else Inventory()
     for volume in pod.volumes:
-        claim = claim_named(it.world, it.workload.namespace, volume.claim) if volume.claim else None
-        if claim is not None and (live is None or (claim.namespace, claim.name) not in live.claims_by_name):
+        claim = claim_named(it.world, namespace, volume.claim) if volume.claim else None
+        if claim is not None and (claim.namespace, claim.name) not in live.claims_by_name:
             yield (*volume.path, "claimName"), "claim", claim
     if phase_of(it.workload.annotations) == phase_of({}):
         return
-    for name, field, kind, ours, theirs in (
-        (
-            pod.priority_class,
-            "priorityClassName",
-            "PriorityClass",
-            objects.priority_classes,
-            live and live.priority_classes,
-        ),
-        (pod.runtime_class, "runtimeClassName", "RuntimeClass", objects.runtime_classes, live and live.runtime_classes),
-    ):
-        found = next((one for one in ours if one.name == name), None) if name else None
-        if found is not None and not any(one.name == name for one in theirs or ()):
-            yield (*pod.path, field), kind, found
+    for name, at, kind, ours, theirs in _named(it, live):
+        created = next((each for each in ours if each.name == name), None) if name else None
+        if created is not None and not any(each.name == name for each in theirs):
+            yield at, kind, created
+
+
+def _named(it: Member, live: Inventory) -> Iterator[tuple[str, Path, str, Sequence[Any], Sequence[Any]]]:
+    """Yield (name, place, kind, objects of the set, objects of the cluster) for what its pods may not be without."""
+    pod, objects = it.workload.pod, it.world.manifests
+    at = (*pod.path, "priorityClassName")
+    yield pod.priority_class, at, "PriorityClass", objects.priority_classes, live.priority_classes
+    at = (*pod.path, "runtimeClassName")
+    yield pod.runtime_class, at, "RuntimeClass", objects.runtime_classes, live.runtime_classes
+    own, theirs = (
+        [account for account in each.service_accounts if account.namespace == it.workload.namespace]
+        for each in (objects, live)
+    )
+    yield service_account(it.workload), (*pod.path, "serviceAccountName"), "ServiceAccount", own, theirs
+    for template in it.workload.claim_templates:
+        at = (*template.path, "spec", "storageClassName")
+        yield template.storage_class or "", at, "StorageClass", objects.storage_classes, live.storage_classes
 
 
 def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:

@@ -19,6 +19,7 @@ from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.why.ask import Answer, Question, answers
 from kubesched_lint.commands.why.naming import NamingError, is_kind
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.report.explanation import all_as_json, all_as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.work import OutOfWorkError
@@ -136,7 +137,7 @@ def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[Man
     except NamingError as error:
         names = _hint(question.name, manifests.inventory, settings.text("namespace"))
         raise NamingError(f"{error}{names if aim.paths else _NO_MANIFESTS}") from None
-    more = tuple(agreement(live, question.premises))
+    more = (*not_modelled(options.kubernetes_version, live.server_version), *agreement(live, question.premises))
     told = [replace(one.explanation, notes=(*one.explanation.notes, *more)) for one in found]
     where = [_named(aim.name, one.environments) for one in found]
     return manifests, list(map(Answer, where, told))

@@ -31,6 +31,10 @@ class LabelIndex:
     def __init__(self, count: int) -> None:
         self.all: NodeSet = first(count)
         self._values: dict[str, list[str | None]] = {}
+        self._positions: dict[str, dict[str, list[int]]] = {}
+        """Key → value → the positions of the things with the label: of the keys that were asked for, or of all."""
+        self._is_read = False
+        """Whether ``_positions`` has all keys."""
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._numbered: dict[str, Numbers] = {}
@@ -58,35 +62,28 @@ class LabelIndex:
         return found
 
     def _with(self, key: str) -> Mapping[str, list[int]]:
-        """Return value → positions of the things with the label.
+        """Return value → positions of the things with the label, ascending.
 
-        An index of nodes after an event is mostly asked about one or two keys, which takes a pass for each.
+        Mostly one or two keys are asked for, which takes a pass for each.
         """
-        if self._is_read or len(self._domains) + len(self._keyed) + len(self._values) > FEW_KEYS:
+        if key in self._positions or self._is_read:
             return self._positions.get(key, {})
-        found: dict[str, list[int]] = {}
+        if len(self._positions) < FEW_KEYS:
+            found = self._positions[key] = {}
+            for position, labels in enumerate(self.labels):
+                if key in labels:
+                    found.setdefault(labels[key], []).append(position)
+            return found
+        self._positions.clear()
+        self._is_read = True
         for position, labels in enumerate(self.labels):
-            if key in labels:
-                found.setdefault(labels[key], []).append(position)
-        return found
-
-    @property
-    def _is_read(self) -> bool:
-        """Whether the positions of all labels are known."""
-        return "_positions" in self.__dict__
-
-    @cached_property
-    def _positions(self) -> dict[str, dict[str, list[int]]]:
-        """Key → value → the positions of the things with the label."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for position, labels in enumerate(self.labels):
-            for key, value in labels.items():
-                found.setdefault(key, {}).setdefault(value, []).append(position)
-        return found
+            for name, value in labels.items():
+                self._positions.setdefault(name, {}).setdefault(value, []).append(position)
+        return self._positions.get(key, {})
 
     def positions_of(self, key: str, value: str) -> Sequence[int]:
         """Return the positions of the things with a label, ascending."""
-        return self._positions.get(key, {}).get(value, ())
+        return self._with(key).get(value, ())
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → things. Those without the key are in none."""
@@ -107,24 +104,20 @@ class LabelIndex:
 
     def where(self, requirement: Requirement) -> NodeSet:
         """Return the things whose labels satisfy a requirement: ``Requirement.matches`` for all at once."""
-        domains = self.domains(requirement.key)
-        found = EMPTY
+        key, found = requirement.key, EMPTY
         match requirement.operator:
-            case "In":
+            case "In" | "NotIn":
                 for value in requirement.values:
-                    found |= domains.get(value, EMPTY)
-            case "NotIn":
-                for value in requirement.values:
-                    found |= domains.get(value, EMPTY)
-                found = self.all & ~found
+                    found |= self.with_label(key, value)
+                found = found if requirement.operator == "In" else self.all & ~found
             case "Exists":
-                found = self.with_key(requirement.key)
+                found = self.with_key(key)
             case "DoesNotExist":
-                found = self.all & ~self.with_key(requirement.key)
+                found = self.all & ~self.with_key(key)
             case "Gt" | "Lt":
                 want = go_int(requirement.values[0]) if len(requirement.values) == 1 else None
                 if want is not None:
-                    numbers, nodes, _ = self.numbers(requirement.key)
+                    numbers, nodes, _ = self.numbers(key)
                     above = slice(bisect_right(numbers, want), None)
                     below = slice(bisect_left(numbers, want))
                     found = reduce(or_, nodes[above if requirement.operator == "Gt" else below], EMPTY)
@@ -167,6 +160,8 @@ class PodIndex(LabelIndex):
         self.labels: list[Labels] = []
         self.namespaces: dict[str, list[int]] = {}
         """Namespace → the positions of its pods."""
+        self._labelled: dict[tuple[str, str], NodeSet] = {}
+        """Label → the pods that have it, if they are several."""
         self._within: dict[str, NodeSet] = {}
         """``namespaces`` as sets, for those that were asked for."""
         for pod in pods:
@@ -187,14 +182,25 @@ class PodIndex(LabelIndex):
         """Add a pod to what is known of each label."""
         self._values.clear()
         for key, value in labels.items():
-            if self._is_read:
+            if self._is_read or key in self._positions:
                 self._positions.setdefault(key, {}).setdefault(value, []).append(position)
             self._numbered.pop(key, None)
+            self._labelled.pop((key, value), None)
             if key in self._domains:
                 domains = self._domains[key]
                 domains[value] = domains.get(value, EMPTY) | only(position)
             if key in self._keyed:
                 self._keyed[key] |= only(position)
+
+    def with_label(self, key: str, value: str) -> NodeSet:
+        """Return the pods that have the label. Many labels have a value for each workload: no set of one is kept."""
+        at = self.positions_of(key, value)
+        if len(at) < 2:
+            return of(at)
+        found = self._labelled.get((key, value))
+        if found is None:
+            found = self._labelled[key, value] = of(at)
+        return found
 
     def in_namespace(self, name: str) -> NodeSet:
         """Return the pods of a namespace."""

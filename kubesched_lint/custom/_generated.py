@@ -210,12 +210,22 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                 'unknown': {'any': {'when': 'spec.tablespaces',
                                                                     'why': 'each tablespace has a claim of '
                                                                            'its own'},
-                                                            'drain': 'the operator has a PodDisruptionBudget '
-                                                                     'for the primary, and switches over '
-                                                                     'when its node is cordoned',
+                                                            'drain': {'when': '(spec.instances or 1) > 1',
+                                                                      'why': 'the operator has a '
+                                                                             'PodDisruptionBudget for the '
+                                                                             'primary, and switches over '
+                                                                             'when its node is cordoned'},
                                                             'hpa-max': 'the operator adds one instance after '
                                                                        'another, each from a copy of the '
-                                                                       'data'}}]},
+                                                                       'data'}}],
+                                 'budgets': [{'name': "metadata.name + '-primary'",
+                                              'when': '(spec.instances or 1) == 1 and spec.enablePDB != '
+                                                      'false and not spec.nodeMaintenanceWindow.inProgress',
+                                              'fields': {'spec.minAvailable': '1',
+                                                         'spec.selector.matchLabels': "{'cnpg.io/cluster': "
+                                                                                      'metadata.name, '
+                                                                                      "'cnpg.io/podRole': "
+                                                                                      "'instance'}"}}]},
  'elasticsearches.elasticsearch.k8s.elastic.co': {'group': 'elasticsearch.k8s.elastic.co',
                                                   'versions': ['v1', 'v1beta1'],
                                                   'kind': 'Elasticsearch',

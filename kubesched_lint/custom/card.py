@@ -60,6 +60,14 @@ class Part(Struct, frozen=True):
     """(event, condition or empty, why its outcome is unknown)."""
 
 
+class BudgetPart(Struct, frozen=True):
+    """A PodDisruptionBudget that the operator makes. All values are expressions."""
+
+    name: str
+    when: str = ""
+    fields: tuple[tuple[Path, str], ...] = ()
+
+
 class Reference(Struct, frozen=True):
     """Another object of the set that the resource names; expressions read it under the reference's name."""
 
@@ -76,6 +84,7 @@ class CustomKind(Struct, frozen=True):
     kind: str
     refs: Mapping[str, Reference]
     parts: tuple[Part, ...]
+    budgets: tuple[BudgetPart, ...] = ()
     path: str = ""
     """The card's file; empty for a shipped one."""
 
@@ -116,17 +125,26 @@ def kind_of(slug: str, front: Mapping[str, Any], path: str = "") -> CustomKind:
     """Return the kind of a card without faults. Fields, labels and unknowns of the card hold for all its workloads."""
     refs = {name: Reference(str(ref["kind"]), str(ref["name"])) for name, ref in front.get("refs", {}).items()}
     parts = tuple(_part(front, its) for its in front["workloads"])
-    return CustomKind(slug, front["group"], tuple(front["versions"]), front["kind"], refs, parts, path)
+    budgets = tuple(map(_budget, front.get("budgets", ())))
+    return CustomKind(slug, front["group"], tuple(front["versions"]), front["kind"], refs, parts, budgets, path)
+
+
+def _budget(its: Mapping[str, Any]) -> BudgetPart:
+    written = {key: _expression(its[key]) for key in ("name", "when") if key in its}
+    return BudgetPart(fields=_fields(its["fields"]), **written)
+
+
+def _fields(fields: Mapping[str, Any]) -> tuple[tuple[Path, str], ...]:
+    return tuple((path_of(name) or (), _expression(value)) for name, value in fields.items())
 
 
 def _part(front: Mapping[str, Any], its: Mapping[str, Any]) -> Part:
-    fields = {**front.get("fields", {}), **its.get("fields", {})}
     unknown = {**front.get("unknown", {}), **its.get("unknown", {})}
     written = {key: str(its[key]) for key in _FACTS if key in its}
     owner = its.get("owner", front.get("owner", ""))
     return Part(
         its["as"],
-        fields=tuple((path_of(name) or (), _expression(value)) for name, value in fields.items()),
+        fields=_fields({**front.get("fields", {}), **its.get("fields", {})}),
         labels={
             name: _expression(value) for name, value in {**front.get("labels", {}), **its.get("labels", {})}.items()
         },
@@ -202,6 +220,10 @@ def expressions(front: Mapping[str, Any]) -> Iterator[Written]:
                 own = names if key == "each" else (*of_part, *_OF_CLAIMS) if key == "claims" else of_part
                 yield Written((*at, key), _expression(part[key]), own, items)
         yield from _of_maps(part, at, of_part, items)
+    for number, budget in enumerate(front.get("budgets", ())):
+        at = ("budgets", number)
+        yield from (Written((*at, key), _expression(budget[key]), names) for key in ("name", "when") if key in budget)
+        yield from _of_maps(budget, at, names, ())
 
 
 def _of_maps(held: Mapping[str, Any], at: Path, names: tuple[str, ...], items: tuple[str, ...]) -> Iterator[Written]:
@@ -232,6 +254,8 @@ def _faults_of_values(card: Card) -> Iterator[CardError]:
                 yield CardError(card.path, card.front.line((*at, "selects")), words)
         if len(front["workloads"]) > 1 and "part" not in part and "when" not in part:
             yield CardError(card.path, card.front.line(at), "one of several workloads needs `part`, or `when`")
+    for number, budget in enumerate(front.get("budgets", ())):
+        yield from _faults_of_fields(card, ("budgets", number), budget)
 
 
 def _faults_of_fields(card: Card, at: Path, held: Mapping[str, Any]) -> Iterator[CardError]:

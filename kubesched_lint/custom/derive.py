@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.custom.card import CustomKind, Part
+from kubesched_lint.custom.card import BudgetPart, CustomKind, Part
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.custom.limits import MOST_PARTS
@@ -15,8 +15,10 @@ from kubesched_lint.findings import ObjectRef, Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move, Text
 from kubesched_lint.model.decode.fields import DecodeError, words
+from kubesched_lint.model.decode.policy import decode_budget
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
 
 _API = {
@@ -36,16 +38,25 @@ class UnreadableError(Exception):
     """A custom resource that its card cannot read; the text says why."""
 
 
-def workloads_of(
-    document: Document, kind: CustomKind, namespace: str, order: int, lookup: Lookup = lambda *_: None
-) -> tuple[Workload, ...]:
-    """Return the plain workloads that a custom resource stands for; ``namespace`` is the default.
+class Made(NamedTuple):
+    """The plain objects that a custom resource stands for."""
+
+    workloads: tuple[Workload, ...]
+    budgets: tuple[DisruptionBudget, ...]
+
+
+def made_of(document: Document, kind: CustomKind, namespace: str, order: int, lookup: Lookup = lambda *_: None) -> Made:
+    """Return the plain objects that a custom resource stands for; ``namespace`` is the default.
 
     ``order`` is its place in the reading order, and ``lookup`` finds objects that it names. Raises UnreadableError.
     """
     try:
         scope = _scope(document, kind, namespace, lookup)
-        return tuple(_workloads(document, kind, scope, namespace, order))
+        budgets = (b for b in kind.budgets if not b.when or is_true(b.when, scope))
+        return Made(
+            tuple(_workloads(document, kind, scope, namespace, order)),
+            tuple(_budget(document, budget, scope, namespace) for budget in budgets),
+        )
     except ExpressionError as error:
         raise UnreadableError(str(error)) from None
     except DecodeError as error:
@@ -95,6 +106,22 @@ def _items(part: Part, scope: Scope) -> Iterator[Scope]:
         yield {**scope, "item": Found(item, place, True)}
 
 
+def _budget(document: Document, budget: BudgetPart, scope: Scope, namespace: str) -> DisruptionBudget:
+    moves: list[Move] = []
+    plain: Any = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {**scope["metadata"].value, "name": _text(budget.name, scope)},
+    }
+    for path, expression in budget.fields:
+        plain = _with_field(plain, path, _evaluated(path, expression, scope), moves)
+    return decode_budget(plain, namespace, _moved(document, plain, moves))
+
+
+def _moved(document: Document, plain: Any, moves: Sequence[Move]) -> Document:
+    """Return the document as if the plain object were written there; ``moves`` lead to what is written."""
+    return replace(document, written=Text(document.text, plain), moves=tuple(moves))
+
+
 def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, namespace: str, order: int) -> Workload:
     suffix = _text(part.part, scope) if part.part else ""
     labels = {key: _label(expression, scope) for key, expression in part.labels.items()}
@@ -102,9 +129,7 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
     plain = _plain(part, labels, scope, moves)
     if not value_at(plain, (*_TEMPLATE, "spec", "containers")):
         raise UnreadableError(f"no containers of {suffix or 'its pods'} are known")
-    made = decode_workload(
-        plain, namespace, replace(document, written=Text(document.text, plain), moves=tuple(moves)), order
-    )
+    made = decode_workload(plain, namespace, _moved(document, plain, moves), order)
     title = str(scope["metadata"].value.get("name") or "")
     ref = ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title)
     custom = Custom(

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.attach_limits import most_attachable
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
@@ -86,6 +87,9 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(open_, key)} can hold one{beside}"
         )
         yield Counted(open_ + loose, why)
+    attachable = most_attachable(setting, number, wanted, most, usable, room, mixed=mixed)
+    if attachable is not None:
+        yield attachable
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.

@@ -8,12 +8,16 @@ full. With fewer domains than minDomains the minimum counts as 0.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.lifecycle.bounds import number_of_domains, spread_room
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import plural
 
@@ -62,11 +66,9 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 
 def stands_alone(setting: Setting, number: int) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
-    rivals = range(len(setting.workloads)) if setting.rivals is None else setting.rivals
-    nodes = setting.usable[number]
     return (
         not setting.running
-        and not any(setting.usable[i] & nodes for i in rivals if i != number)
+        and not _shares_nodes(setting, number)
         and len(acquaintances(setting, number)) == 1
         and not any(
             selector is not None and selector.matches(group.pod.labels)
@@ -77,3 +79,16 @@ def stands_alone(setting: Setting, number: int) -> bool:
             ]
         )
     )
+
+
+def _shares_nodes(setting: Setting, number: int) -> bool:
+    """Whether a workload beside it may use one of its nodes."""
+    own, users = setting.usable[number], _users(setting)
+    is_counted = setting.rivals is None or number in setting.rivals
+    return any(nodes & own and (nodes != own or count > is_counted) for nodes, count in users.items())
+
+
+@once_per_setting
+def _users(setting: Setting) -> Mapping[NodeSet, int]:
+    """Return nodes → the number of workloads beside the one that is asked about that may use just these."""
+    return Counter(setting.usable if setting.rivals is None else map(setting.usable.__getitem__, setting.rivals))

@@ -39,10 +39,17 @@ class Contention(Struct, frozen=True):
     """Place of a workload in the setting → its contenders."""
     alike: tuple[tuple[tuple[int, Contender], ...], ...]
     """``contenders`` in groups with equal requests and the same nodes."""
-    alike_of: Mapping[int, Mapping[int, Sequence[Contender]]]
-    """Place of a workload in the setting → place in ``alike`` of a group with its pods → its contenders there."""
+    places: Mapping[Hashable, int]
+    """What equal contenders have in common → their place in ``alike``."""
     sums: dict[tuple[int, str], tuple[int, int]]
     """(place of a kind, resource) → requests on one node of it: of contenders that must be there, of those that may."""
+
+    def alike_of(self, number: int) -> Mapping[int, Sequence[Contender]]:
+        """Return place in ``alike`` of a group with pods of a workload → its contenders there."""
+        found: dict[int, list[Contender]] = {}
+        for contender in self.of.get(number, ()):
+            found.setdefault(self.places[_likeness(contender)], []).append(contender)
+        return found
 
 
 @once_per_setting
@@ -61,23 +68,17 @@ def contention_of(setting: Setting) -> Contention:
     for number, contender in contenders:
         of[number] = (*of.get(number, ()), contender)
     kinds = tuple(_kinds(setting, contenders, demand))
-    alike, alike_of = _alike(contenders)
-    return Contention(contenders, demand, kinds, of, alike, alike_of, {})
-
-
-def _alike(
-    contenders: Sequence[tuple[int, Contender]],
-) -> tuple[tuple[tuple[tuple[int, Contender], ...], ...], Mapping[int, Mapping[int, Sequence[Contender]]]]:
-    """Return groups of equal contenders, and workload → place of a group → its contenders there."""
     groups: dict[Hashable, list[tuple[int, Contender]]] = {}
-    for number, r in contenders:
-        key = (frozenset(r.pod.requests.items()), r.nodes, r.count, r.on_each, r.everywhere)
-        groups.setdefault(key, []).append((number, r))
-    places: dict[int, dict[int, list[Contender]]] = {}
-    for place, alike in enumerate(groups.values()):
-        for number, r in alike:
-            places.setdefault(number, {}).setdefault(place, []).append(r)
-    return tuple(map(tuple, groups.values())), places
+    for number, contender in contenders:
+        groups.setdefault(_likeness(contender), []).append((number, contender))
+    alike, places = tuple(map(tuple, groups.values())), {key: place for place, key in enumerate(groups)}
+    return Contention(contenders, demand, kinds, of, alike, places, {})
+
+
+def _likeness(contender: Contender) -> Hashable:
+    """Return what contenders with equal requests on the same nodes have in common."""
+    requests = frozenset(contender.pod.requests.items())
+    return requests, contender.nodes, contender.count, contender.on_each, contender.everywhere
 
 
 def _kinds(

@@ -9,7 +9,7 @@ from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import idle
-from kubesched_lint.lifecycle.groups import components
+from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.parts import sharpened
@@ -45,7 +45,7 @@ class Counting:
         So for each group, every number of its new pods up to the least is met with every number of the others.
         """
         setting, met = self.setting, 1
-        for group in components(setting) if setting.together else ():
+        for group in dict.fromkeys(group_of(setting, i) for i in members) if setting.together else ():
             if met > states:
                 break
             new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]

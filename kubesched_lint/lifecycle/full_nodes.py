@@ -111,7 +111,7 @@ def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
     """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
     pod, workload = setting.pods[number], setting.workloads[number]
     is_daemon = workload.kind == "DaemonSet"
-    groups = contention_of(setting).alike_of.get(number, {}).items()
+    groups = contention_of(setting).alike_of(number).items()
     own = tuple((place, sum(r.pod is pod for r in alike)) for place, alike in groups)
     surges = is_daemon and daemon_bounds(workload.strategy, 1)[0] > 0
     return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own

@@ -46,7 +46,13 @@ def _attempts(setting: Setting) -> tuple[work.Attempts, work.Attempts]:
 
 def group_of(setting: Setting, number: int) -> tuple[int, ...]:
     """Return the group in ``components`` of a workload."""
-    return _groups(setting)[number]
+    return components(setting)[_places(setting)[number]]
+
+
+def groups_of(setting: Setting, members: Iterable[int]) -> list[tuple[int, ...]]:
+    """Return the groups in ``components`` of several workloads, each once."""
+    groups, places = components(setting), _places(setting)
+    return [groups[place] for place in sorted({places[i] for i in members})]
 
 
 @once_per_setting
@@ -67,8 +73,9 @@ def _guarded_groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
 
 
 @once_per_setting
-def _groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
-    return {i: members for members in components(setting) for i in members}
+def _places(setting: Setting) -> Mapping[int, int]:
+    """Return the place in ``components`` of each workload's group: a number is a cheaper key than all members."""
+    return {i: place for place, members in enumerate(components(setting)) for i in members}
 
 
 def acquaintances(setting: Setting, number: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, islice
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -31,9 +31,14 @@ def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Se
 
 
 def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
-    """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods."""
+    """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods.
+
+    One without pods stands for all such nodes: nothing moves where any is lost. Only DaemonSets want pods there.
+    """
     pods, kinds = pods_by_node(story), _kinds(setting)
-    ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *(name for name in kinds if name not in pods)]
+    wanted = any(desired.spec.kind == "DaemonSet" for desired in story.desired_states.values())
+    without = islice((name for name in kinds if name not in pods), None if wanted else 1)
+    ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *without]
     if len(ordered) <= most:
         return ordered
     found: dict[int, str] = {}

@@ -19,7 +19,14 @@ from kubesched_lint.lifecycle.devices import by_allocator
 from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.groups import components, group_in, group_of, template_variants, tries_all_templates
+from kubesched_lint.lifecycle.groups import (
+    components,
+    group_in,
+    group_of,
+    groups_of,
+    template_variants,
+    tries_all_templates,
+)
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
@@ -228,7 +235,7 @@ class Matrix:
         return any(c.strong for c in touched) and not any(c.untold for c in touched)
 
     def _touched(self, members: tuple[int, ...]) -> Sequence[PreemptionScope]:
-        return [self._scopes[group] for group in dict.fromkeys(group_of(self.setting, i) for i in members)]
+        return [self._scopes[group] for group in groups_of(self.setting, members)]
 
     # --- exact ------------------------------------------------------------------------------------------------------
 

@@ -210,29 +210,49 @@ class Oracle:
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
+    def may_run(self, state: State, slot: int, position: int = -1) -> bool:
+        """Return whether a waiting pod of the slot has a candidate node; which one the scheduler prefers costs more."""
+        if self._waits_on(state, slot, position):
+            return False
+        known = self._candidate_nodes.get(self._key(state, slot, position))
+        return bool(self._feasible(state, slot, position).feasible if known is None else known)
+
     def candidate_nodes(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
         """Return the node positions where a waiting pod of the slot may be bound next; empty if it keeps waiting."""
-        kind = self._same_decision(slot)
-        if self._hopeless.has(kind, position):
-            self.show(state)  # this drops outdated entries of _hopeless
-            if self._hopeless.has(kind, position):
-                return ()
+        if self._waits_on(state, slot, position):
+            return ()
         if len(self.index) > MOST_FOLLOWED:
             return self._decide(state, slot, position)
-        key = (kind, position, state.bound, state.volumes, self._beside_counts(state))
+        key = self._key(state, slot, position)
         found = self._candidate_nodes.get(key)
         if found is None:
             found = self._candidate_nodes[key] = self._decide(state, slot, position)
         return found
 
-    def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
+    def _key(self, state: State, slot: int, position: int) -> tuple[Hashable, ...]:
+        """Return everything that decides where a waiting pod of the slot may go."""
+        return self._same_decision(slot), position, state.bound, state.volumes, self._beside_counts(state)
+
+    def _waits_on(self, state: State, slot: int, position: int) -> bool:
+        """Whether no node took a waiting pod before, and nothing has happened since that may help it."""
+        kind = self._same_decision(slot)
+        if not self._hopeless.has(kind, position):
+            return False
+        self.show(state)  # this drops outdated entries of _hopeless
+        return self._hopeless.has(kind, position)
+
+    def _feasible(self, state: State, slot: int, position: int) -> Diagnosis:
         self.decisions += 1
         self.show(state)
         pod = self.pod(slot, position)
         found = diagnose(pod, self.cluster)
-        feasible = found.feasible
-        if not feasible:
+        if not found.feasible:
             self._hopeless.add(self._same_decision(slot), pod, position, found)
+        return found
+
+    def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
+        found = self._feasible(state, slot, position)
+        pod, feasible = self.pod(slot, position), found.feasible
         if self.against is not None and feasible & (feasible - 1):
             return (worst(feasible, self.against, self.cluster),)
         if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
@@ -246,7 +266,7 @@ class Oracle:
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
         """Return the preemptions that a waiting pod without candidate nodes may cause."""
-        key = (self._same_decision(slot), position, state.bound, state.volumes, self._beside_counts(state))
+        key = self._key(state, slot, position)
         found = self._evictions.get(key)
         if found is None:
             found = self._evictions[key] = self._evict(state, slot, position)

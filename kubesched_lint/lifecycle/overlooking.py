@@ -25,11 +25,7 @@ def overlooked(
     for position, queue in queues:
         there = position if position < 0 or origin is None else origin[position]
         for slot, status, count in queue:
-            if (
-                status > FRESH
-                or not later.candidate_nodes(after, slot, position)
-                or oracle.candidate_nodes(before, slot, there)
-            ):
+            if status > FRESH or oracle.may_run(before, slot, there) or not later.may_run(after, slot, position):
                 continue
             rejected_by = oracle.rejecting(before, slot, there)
             if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):

@@ -225,12 +225,21 @@ def _stays(setting: Setting, bound: BoundPod) -> bool:
     return not any(leaves(bound.pod, taint) for taint in node.taints)
 
 
+@once_per_setting
+def _everybody(setting: Setting) -> frozenset[int]:
+    return frozenset(range(len(setting.workloads)))
+
+
+@once_per_setting
+def _restless(setting: Setting) -> frozenset[int]:
+    return _everybody(setting) - quiet(setting)
+
+
 def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
     """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
-    everybody = frozenset(range(len(setting.workloads)))
-    restless = everybody - quiet(setting)
+    restless = _restless(setting)
     if event in LOSSES and number in restless:  # where its pods are at the time of the loss is not known
-        yield _Moves(everybody, event=event, number=number)
+        yield _Moves(_everybody(setting), event=event, number=number)
         return
     if event in LOSSES:
         single = (1 << position for position in range(len(setting.nodes)))

@@ -41,7 +41,7 @@ def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
 
     def groups() -> Iterator[tuple[Contender, int]]:
-        among_own = contention.alike_of.get(number, {})
+        among_own = contention.alike_of(number)
         for place, alike in enumerate(contention.alike):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
             if others:
@@ -77,7 +77,7 @@ class Alike:
         contention = contention_of(self._setting)
         own: dict[int, int] = {}
         for number in self._numbers:
-            for place, contenders in contention.alike_of.get(number, {}).items():
+            for place, contenders in contention.alike_of(number).items():
                 own[place] = max(own.get(place, 0), len(contenders))
         without = [contention.alike[place][0][1] for place, times in own.items() for _ in range(times)]
 

@@ -172,7 +172,8 @@ class _Selectors:
                     met.add(selected)
                     for other in selected.it:
                         selecting[other].append(selected)
-        self.selecting = tuple(map(frozenset, selecting))
+        nobody = frozenset[Itself[tuple[int, ...]]]()
+        self.selecting = tuple(frozenset(own) if own else nobody for own in selecting)
         """Per workload: the selectors that select it, except those that select its own pods only."""
 
     def name(self, asked: PodAffinityTerm | Selector, number: int) -> Hashable:

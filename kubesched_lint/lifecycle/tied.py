@@ -14,11 +14,12 @@ from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.binding import topology_keys
 from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
-from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, pod_claims
+from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, ephemeral_claim, pod_claims
 
 _KEYS = {ZONE: "zone ", HOSTNAME: "node "}
 MAY_TIE = Counted(0, "its volumes may hold it on nodes that fill up or are lost")
@@ -41,21 +42,22 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
 
     ``fresh``: nobody deletes its pods, so that none waits for the node of a bound claim.
     """
-    workload = setting.workloads[number]
-    if any(volume.claim for volume in setting.pods[number].volumes):
+    workload, pod = setting.workloads[number], setting.pods[number]
+    ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
+    if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
         return None
     if not workload.claim_templates:
-        return Tie(setting.index.all, {})
+        return Tie(_attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {})
     if number in setting.returning:
-        return _known_tie(setting, number, wanted)
+        return None if ephemeral else _known_tie(setting, number, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
     if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
         return None
-    classes = setting.cluster.storage.classes
-    provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
-    open_ = _attaching(setting, frozenset(map(migrated, provisioners)))
+    open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
     if fresh:
         return Tie(open_, {})
+    classes = setting.cluster.storage.classes
+    provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
     reaches = _reaches(setting, provisioners, setting.usable[number])
     return Tie(open_, reaches) if len(reaches) <= MOST_TRIED else None
 
@@ -121,9 +123,11 @@ def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet,
     return Counted(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
 
 
-def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
-    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
+def _are_made_where_pods_land(setting: Setting, claims: Sequence[Claim]) -> bool:
+    """Whether the classes of new claims provision a volume on any node where a pod lands."""
     objects, storage = setting.objects, setting.cluster.storage
+    if not claims:
+        return True
     if objects.storage_capacities:
         return False
     anywhere = {
@@ -131,8 +135,19 @@ def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
         for c in objects.storage_classes
         if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != NO_PROVISIONER
     }
-    if any(t.storage_class not in anywhere or storage.loose(t.storage_class).left for t in workload.claim_templates):
+    return not any(c.storage_class not in anywhere or storage.loose(c.storage_class).left for c in claims)
+
+
+def _drivers(setting: Setting, claims: Sequence[Claim]) -> frozenset[str]:
+    classes = setting.cluster.storage.classes
+    return frozenset(migrated(classes[c.storage_class or ""].provisioner) for c in claims)
+
+
+def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
+    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
+    if not _are_made_where_pods_land(setting, workload.claim_templates):
         return False
+    objects = setting.objects
     taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
     taken |= {v.claim_ref[1] for v in objects.volumes if v.claim_ref and v.claim_ref[0] == workload.namespace}
     return all(claim_name(workload, t, i) not in taken for t in workload.claim_templates for i in range(wanted))

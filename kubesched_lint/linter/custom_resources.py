@@ -1,13 +1,12 @@
-"""Custom resources of a manifest set as the plain workloads that they stand for."""
+"""Custom resources of a manifest set as the plain objects that they stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.custom.derive import Lookup, UnreadableError, workloads_of
+from kubesched_lint.custom.derive import Lookup, Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.manifests.document import Document, Unread
-from kubesched_lint.model.workload import Workload
 
 Placed = tuple[int, Document]
 """A document with its place in the reading order."""
@@ -15,8 +14,8 @@ Placed = tuple[int, Document]
 
 def derived(
     resources: Iterable[Placed], others: Sequence[Document], kinds: Kinds, namespace: str
-) -> Iterator[tuple[Document, tuple[Workload, ...] | Unread]]:
-    """Yield each custom resource with its workloads; with an Unread that says why if its card cannot read it.
+) -> Iterator[tuple[Document, Made | Unread]]:
+    """Yield each custom resource with its plain objects; with an Unread that says why if its card cannot read it.
 
     ``others`` are all documents of the set: a resource may name one of them.
     """
@@ -25,7 +24,7 @@ def derived(
         kind = kinds.of(document.api_version, document.kind)
         assert kind is not None, "only resources with a card come here"
         try:
-            yield document, workloads_of(document, kind, namespace, order, lookup)
+            yield document, made_of(document, kind, namespace, order, lookup)
         except UnreadableError as error:
             line = document.span(()).line
             yield document, Unread(document.path, line, document.kind, document.api_version, True, str(error))

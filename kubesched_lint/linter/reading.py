@@ -276,6 +276,7 @@ def _with_custom(
             unread.append(found)
             gone.add(document)
         else:
-            objects += (("workloads", workload) for workload in found)
+            objects += (("workloads", workload) for workload in found.workloads)
+            objects += (("budgets", budget) for budget in found.budgets)
     objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
     return objects, [document for document in documents if document not in gone]

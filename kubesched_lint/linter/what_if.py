@@ -93,6 +93,12 @@ def _stands_already(error: Judged, world: World) -> bool:
     return error.workload is not None and stands_already(error.rule, world.member(error.workload), error.hazard)
 
 
+def _rests_on_spread(error: Judged, world: World) -> bool:
+    """Whether it says where pods find room: a quota, which creates none, does not ask where."""
+    blames_quota = getattr(error.hazard.source, "kind", "") == "ResourceQuota"
+    return rests_on_nodes(error.rule) and error.hazard.evidence.kind == "proof" and not blames_quota
+
+
 def _may_get_nodes(error: Judged, world: World) -> bool:
     is_error = error.finding.severity is Severity.ERROR
     return is_error and rests_on_nodes(error.rule) and world.cluster is not None and world.is_elastic
@@ -180,6 +186,7 @@ OF_ERRORS = (
         with_things_made,
     ),
     _FINDINGS.unless_others_go(lambda error, world: rests_on_nodes(error.rule)),
+    _FINDINGS.unless_unread_pods_count(_rests_on_spread),
     _row(
         "a variable had another value than its default",
         lambda error, world: bool(_assumed_of_variables(error, world)),

@@ -142,6 +142,12 @@ def _texts_in(file: str) -> tuple[str, ...]:
     return texts_in(file)
 
 
+@lru_cache(maxsize=256)
+def _read(written: Text) -> dict[str, Any]:
+    """Return the values of a text that were let go. Rules ask a few documents several times, and thousands once."""
+    return read_plain(written.whole)
+
+
 class FilledIn(Struct, frozen=True):
     """A document before its variables were filled in: where its values are written."""
 
@@ -187,10 +193,13 @@ class Document(Distinct, frozen=True):
 
     @property
     def value(self) -> dict[str, Any]:
-        """Return the object as plain values; after ``release`` it is read again and kept."""
-        if self.written.value is None:
-            self.written.value = read_plain(self.text)
-        return self.written.value
+        """Return the object as plain values; after ``release`` it is read again."""
+        if self.written.value is not None:
+            return self.written.value
+        try:
+            return _read(self.written)
+        except ChangedFileError:
+            raise ChangedFileError(self.path) from None
 
     @property
     def text(self) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ResourceQuota,
         RuntimeClass,
         Service,
+        ServiceAccount,
     )
     from kubesched_lint.model.storage import (
         Claim,
@@ -69,6 +70,7 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
     budgets: tuple[DisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
+    service_accounts: tuple[ServiceAccount, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     device_claims: tuple[DeviceClaim, ...] = ()

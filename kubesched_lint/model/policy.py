@@ -157,6 +157,12 @@ class RuntimeClass(PartlyCompared, frozen=True):
     source: Source | None = None
 
 
+class ServiceAccount(PartlyCompared, frozen=True):
+    namespace: str
+    name: str
+    source: Source | None = None
+
+
 KUBERNETES, VOLCANO, COSCHEDULING = "Kubernetes", "Volcano", "coscheduling"
 POD_GROUP_SYSTEMS = {
     "scheduling.k8s.io": KUBERNETES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST_LINES = 20
-"""Lines of a list in a terminal or a comment; JSON has all."""
+"""Lines of a list in a terminal or a comment; JSON has all. Of more rows of a matrix, those that are ok are counted."""
 MOST_ROWS = 50
 """Rows of a table, and places of a cause; JSON has all."""
 MOST_FULL = 1_000

@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.verdict_words import (
     LIKELY_OK,
@@ -24,14 +25,11 @@ from kubesched_lint.report.verdict_words import (
 )
 from kubesched_lint.text import plural
 
-MOST_ROWS = 20
-"""Of more rows, those that are ok in every event are counted, not shown."""
-
 
 def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool) -> Iterator[str]:
     """Yield the matrix, in several blocks if the terminal is too narrow for all events."""
     rows = list(simulation.rows)
-    if len(rows) > MOST_ROWS and not every_row:
+    if len(rows) > MOST_LINES and not every_row:
         rows = [row for row in rows if not _is_ok(row)]
     folded = len(simulation.rows) - len(rows)
     yield from _table(simulation, rows, palette, room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubesched_lint.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.findings import Finding, Severity
 
 _STANDING = re.compile(
@@ -14,9 +15,10 @@ _STANDING = re.compile(
     r"|the running pods of others stay|pods that are not in the manifests stay"
 )
 """Premises of all that is judged from files: they say nothing of one finding."""
+_OF_GROUPS = r"there are no others than (the .*?) \(.*\)"
 _UNLESS = (
     (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
-    (r"there are no others than (the .*?) \(.*\)", r"there are more than \1"),
+    (_OF_GROUPS, r"there are more than \1"),
     (r"no other (\w+) (.*)", r"another \1 \2"),
     (r"no (\S+ [a-z]+s) (.*)", r"a \1 \2"),
 )
@@ -29,8 +31,10 @@ def is_standing(premise: str) -> bool:
 
 def told(finding: Finding) -> Iterator[tuple[str, str]]:
     """Yield ``unless`` or ``assumes`` and its text for the premises of one finding that are not standing ones."""
-    for premise in finding.evidence.assumes:
-        if not is_standing(premise):
+    premises = finding.evidence.assumes
+    knows_groups = any(re.match(_OF_GROUPS, premise) for premise in premises)  # more of their nodes would not help
+    for premise in premises:
+        if not is_standing(premise) and not (knows_groups and premise.startswith(NO_MORE_NODES)):
             yield unless(premise) if finding.severity is not Severity.ERROR else ("assumes", premise)
 
 

@@ -133,7 +133,7 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
         volume_mode=claim.volume_mode,
         node_terms=_with_labels(tuple((key, node.labels[key]) for key in keys if key in node.labels)),
         kind="csi",
-        csi_driver=driver,
+        csi_driver=migrated(driver),  # so that it counts against the limit of the driver that replaced it
         volume_handle=f"{claim.namespace}/{claim.name}",
     )
 

@@ -20,6 +20,8 @@ _TEMPLATES: dict[str, Path] = {
         ("spec", "template", "spec"),
     ),
 }
+_ALWAYS: Path = ("restartPolicy",)
+"""The part of a StatefulSet's pod spec that every version checks."""
 
 
 def as_in(version: str, value: Value, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
@@ -34,6 +36,8 @@ def _is_later(version: str, value: Value, cause: Cause) -> bool:
     """Return whether only later versions refuse this."""
     if cause.path == ("spec", "serviceName") and value["kind"] == "StatefulSet":
         return not has(version, quirks.SERVICE_NAME_OF_STATEFUL_SETS)
+    if value["kind"] == "StatefulSet" and cause.path[:3] == _TEMPLATES["StatefulSet"] and cause.path[3:4] != _ALWAYS:
+        return not has(version, quirks.TEMPLATES_OF_STATEFUL_SETS)
     if cause.message.endswith("for non-sidecar initContainers"):
         return not has(version, quirks.RESIZE_POLICY_OF_INIT_CONTAINERS)
     return False

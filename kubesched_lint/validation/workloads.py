@@ -230,10 +230,15 @@ def _stateful_template(spec: Value) -> Iterator[Cause]:
         yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "")
     else:
         yield from mismatch(found, fits)
-        yield from template(_with_claims(found, spec.get("volumeClaimTemplates", ())), _TEMPLATE)
+        yield from stateful_pods(spec, _TEMPLATE)
         # Upstream checks labels and annotations a second time.
         yield from template_meta(found, _TEMPLATE)
     yield from _runs_always(found, "StatefulSet")
+
+
+def stateful_pods(spec: Value, path: Path) -> Iterator[Cause]:
+    """Yield causes in the pods of a StatefulSet, as its template at ``path`` with its claims makes them."""
+    yield from template(_with_claims(spec.get("template", {}), spec.get("volumeClaimTemplates", ())), path)
 
 
 def _with_claims(found: Value, claims: Any) -> Value:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.setting import simulated
+from kubesched_lint.analysis.worlds import cron_runs
 from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting
@@ -47,7 +48,20 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
 
     What the API server refuses is not there, as in ``simulate``.
     """
-    return _ends(accepted(it.world)).of(it, event)
+    world = accepted(it.world)
+    if it.workload.kind != "CronJob":
+        return _ends(world).of(it, event)
+    everybody = cron_runs(world)
+    run = everybody.runs.get(it.workload)
+    if run is None or event != "deploy":
+        return None
+    end = _ends(everybody.world).of(everybody.world.member(run), event)
+    return end if end is not None and holds_alone(end.cell, everybody.runs) else None
+
+
+def holds_alone(cell: Cell, runs: Collection[Workload]) -> bool:
+    """Whether the proof of a bad end of a CronJob's run holds without the runs of other CronJobs."""
+    return cell.is_counted or len(runs) == 1
 
 
 def never_rolls_out(it: Member) -> bool:

@@ -104,9 +104,11 @@ class Table:
         return self._with_cards(rows)
 
     def _with_cards(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        if not any(workload.custom is not None for workload in self.setting.workloads):
-            return rows
-        return tuple(with_custom(rows, self.matrix))
+        return tuple(with_custom(rows, self.matrix)) if self._has_custom else rows
+
+    @cached_property
+    def _has_custom(self) -> bool:
+        return any(workload.custom is not None for workload in self.setting.workloads)
 
     @cached_property
     def _facts(self) -> MissingFacts:

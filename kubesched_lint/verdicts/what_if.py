@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of
+from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
@@ -37,7 +37,7 @@ from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.gangs import gangs_of
-from kubesched_lint.world.premises import defined_elsewhere, node_premise
+from kubesched_lint.world.premises import defined_elsewhere, node_premise, spread_alone
 from kubesched_lint.world.world import Member, World
 
 T = TypeVar("T")
@@ -94,6 +94,20 @@ class Answers(Struct, Generic[T], frozen=True):
 
         return self.unless("other people's pods had gone", is_stale, premise, without)
 
+    def unless_unread_pods_count(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
+
+        def premises(answer: T, world: World) -> Iterator[str]:
+            return (spread_alone(it) for it in self.members(answer, world) if rests_on_pods(answer, world))
+
+        def concerns(answer: T, world: World) -> bool:
+            return any(premises(answer, world)) and not all(map(fits_nowhere, self.members(answer, world)))
+
+        def premise(answer: T, world: World) -> str:
+            return next(filter(None, premises(answer, world)))
+
+        return self.unless("pods of what was not read counted", concerns, premise)
+
 
 # --- cells ------------------------------------------------------------------------------------------------------------
 
@@ -139,6 +153,7 @@ def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
 
 def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
     yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
+    yield _of_cells(it).unless_unread_pods_count(lambda cell, world: _is_proof(cell) and not _is_by_quota(cell))
 
 
 def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:

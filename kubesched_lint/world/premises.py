@@ -9,9 +9,11 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
+from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.neighbours import others_selected
 from kubesched_lint.world.new_nodes import named, pools_adding, pools_in_words
+from kubesched_lint.world.pod_labels import is_revision_label
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -42,9 +44,34 @@ def unless_defined(world: World) -> str:
 
 def defined_elsewhere(world: World) -> str:
     """Return the same assumption for a verdict, also if a part of the set could not be read."""
+    unread = _unread(world)
+    return f"what was not read does not define it: {unread}" if unread else ""
+
+
+def spread_alone(it: Member) -> str:
+    """Return the assumption that the hard spread of a workload counts no pod of what was not read; else empty.
+
+    More pods in its fullest domains raise the minimum, so more of its own fit. A spread that selects by the workload's
+    own selector, or within one revision, counts no pods of others: their controllers would dispute them.
+    """
+    unread, own = _unread(it.world), it.workload.selector
+    for selector in (c.selector for c in it.pod.spread if unread and c.is_hard and c.selector is not None):
+        is_own = own is not None and set(own.requirements) <= set(selector.requirements)
+        if not is_own and not any(is_revision_label(r.key) for r in selector.requirements):
+            return f"its spread counts no pods of what was not read: {unread}"
+    return ""
+
+
+def _unread(world: World) -> str:
     not_read = world.premises.not_read
-    unread = (*not_read.broken, *not_read.others)
-    return f"what was not read does not define it: {first_few(unread)}" if unread else ""
+    return first_few((*not_read.broken, *not_read.others))
+
+
+def assumed_account(world: World, workload: Workload) -> str:
+    """Return the ServiceAccount of a workload's pods if the set does not create it, as namespace/name; else empty."""
+    name = service_account(workload)
+    created = {(account.namespace, account.name) for account in world.manifests.service_accounts if name}
+    return f"{workload.namespace}/{name}" if name and (workload.namespace, name) not in created else ""
 
 
 def groups_premise(groups: Sequence[NodePool]) -> str:

@@ -53,11 +53,15 @@ class Selection:
             if all(self._namespaces.selects(t, holder, pod, unknown=unknown) for t in terms[1:]):
                 yield workload
 
+    def near(self, selector: Selector, namespaces: Iterable[str] | None) -> Iterator[Workload]:
+        """Yield a superset of the workloads whose pods a selector matches in some namespaces (None: all)."""
+        yield from map(self._workloads.__getitem__, self._index.near(selector, namespaces, self._with_label))
+
     def _near(self, term: PodAffinityTerm, holder: str) -> Iterator[Workload]:
         """Yield a superset of the selected workloads."""
         if term.selector is not None:
             names = None if term.namespace_selector is not None else term.namespaces or (holder,)
-            yield from map(self._workloads.__getitem__, self._index.near(term.selector, names, self._with_label))
+            yield from self.near(term.selector, names)
 
     def _with_label(self, key: str, value: str) -> Sequence[int] | None:
         """Return a superset of the workloads whose pods have the label; None if any workload may."""

@@ -377,3 +377,15 @@ def test_a_stateful_set_whose_claims_are_refused_makes_no_pod() -> None:
     assert said(web, limit_range(type="PersistentVolumeClaim", max={"storage": "20Gi"})) == ""
     (outcome,) = simulate(objects=[web], cluster=load_cluster(objects=[*NODES, most]), events=["deploy"]).outcomes
     assert outcome.message == f'persistentvolumeclaims "data-web-0" is forbidden: {refusal.message}'
+
+
+def test_before_1_34_the_pods_of_a_stateful_set_are_refused_and_not_the_set() -> None:
+    wrong = workload({"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "z", "whenUnsatisfiable": "x"}]})
+    wrong = {**wrong, "kind": "StatefulSet", "spec": {**wrong["spec"], "serviceName": "web"}}
+    for version, rule, words in (
+        ("1.33", "pods-stay-pending", 'Pod "web-0" is invalid: [spec.topologySpreadConstraints[0].maxSkew'),
+        ("1.34", "api-would-reject", "would refuse StatefulSet shop/web"),
+    ):
+        report = lint(objects=[wrong], cluster=load_cluster(objects=NODES), kubernetes_version=version)
+        (error,) = {f.rule: f for f in report.findings if f.severity.word == "error"}.values()
+        assert (error.rule, words in error.message) == (rule, True), error.message

@@ -63,6 +63,20 @@ def test_the_base_images_cannot_change() -> None:
     assert re.fullmatch(r"docker\.io/library/python:\d+\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", bases[0])
 
 
+def test_the_image_of_the_gitlab_job_cannot_change() -> None:
+    """Its component has the same one: test_catalogues compares all variables."""
+    image = yaml.safe_load((ROOT / "templates/gitlab-ci.yml").read_text())["variables"]["KUBESCHED_IMAGE"]
+    assert re.fullmatch(r"docker\.io/library/python:\d+\.\d+\.\d+-\w+@sha256:[0-9a-f]{64}", image)
+
+
+def test_recipes_name_images_with_their_digests() -> None:
+    recipes = [ROOT / "docs/ci.md", *(ROOT / "examples").rglob(".gitlab-ci.yml"), *(ROOT / "templates").rglob("*.yml")]
+    texts = [file.read_text() for file in recipes]
+    named = [name for text in texts for name in re.findall(r"^ *(?:- )?image: (\S+/\S+)", text, re.MULTILINE)]
+    assert named
+    assert not [name for name in named if "@sha256:" not in name]
+
+
 def test_a_release_publishes_without_a_stored_secret() -> None:
     text = (ROOT / ".github/workflows/release.yml").read_text()
     workflow = yaml.safe_load(text)

@@ -142,7 +142,7 @@ def test_what_a_card_does_not_know_of_drains_is_missing(tmp_path: Path, cpu: str
     """The operator of CloudNativePG has a budget of its own for the primary, and switches over."""
     (tmp_path / "pg.yaml").write_text(
         "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: orders, namespace: shop}\n"
-        f"spec: {{instances: 1, resources: {{requests: {{cpu: '{cpu}'}}}}, storage: {{size: 1Gi}}}}\n"
+        f"spec: {{instances: 2, resources: {{requests: {{cpu: '{cpu}'}}}}, storage: {{size: 1Gi}}}}\n"
     )
     printed = run(str(tmp_path), "--nodes", "general-eu-west-1a-1", "--format", "json")
     value = json.loads(printed.output)

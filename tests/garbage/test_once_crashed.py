@@ -120,6 +120,15 @@ def test_what_rules_read_as_it_is_written_may_be_anything(at: tuple[Any, ...], w
     linted(value, *(OBJECTS[kind] for kind in ("PersistentVolumeClaim", "ResourceClaimTemplate", "DeviceClass")))
 
 
+@pytest.mark.parametrize("skew", [0, -1, None])
+@pytest.mark.parametrize("with_nodes", [True, False])
+def test_a_skew_that_no_api_server_takes_fails_no_rule(skew: Any, with_nodes: bool) -> None:
+    pod = deepcopy(POD)
+    spread = {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 9}
+    pod["spec"]["topologySpreadConstraints"] = [{**spread, "maxSkew": skew, "labelSelector": {}}]
+    assert "api-would-reject" in {finding.rule for finding in linted(pod, with_nodes=with_nodes).findings}
+
+
 NEGATIVE = "must be greater than or equal to 0"
 
 

@@ -225,6 +225,28 @@ def test_the_gitlab_job_runs_nothing_of_the_checkout(tmp_path: Path, action: Pat
     assert (tmp_path / "started").read_text().split() == ["config", "lint"]
 
 
+@pytest.mark.parametrize("way", ["spawn", "forkserver"])
+def test_no_worker_process_imports_from_the_checkout(tmp_path: Path, checkout: Path, ran: Path, way: str) -> None:
+    """Where Python does not fork (macOS, Python 3.14), it starts workers with ``-c``, which looks there first."""
+    (checkout / "multiprocessing").mkdir()
+    (checkout / "multiprocessing" / "__init__.py").write_text(f"open({str(ran / 'multiprocessing')!r}, 'w').close()\n")
+    targets = [f'[[targets]]\nname = "{name}"\npaths = ["{name}"]\n' for name in ("one", "two")]
+    (checkout / "kubesched.toml").write_text("".join(targets))
+    for name in ("one", "two"):
+        (checkout / name).mkdir()
+        (checkout / name / "pod.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    starts = (
+        f"import multiprocessing\nif __name__ == '__main__':\n    multiprocessing.set_start_method('{way}')\n"
+        "    from kubesched_lint.cli import main\n    main()\n"
+    )
+    (tmp_path / "program.py").write_text(starts)
+    command = [sys.executable, tmp_path / "program.py", "lint", "--jobs=2", "--no-cache"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "linted in this process" not in done.stderr
+    assert not list(ran.iterdir())
+
+
 RECIPES = [
     ROOT / "action.yml",
     ROOT / "ci" / "pin.sh",

@@ -45,15 +45,41 @@ def test_a_jobs_pods_take_turns_where_room_is_short():
     assert cell(crowded, "once", "deploy").verdict == DEPENDS, "the Deployment's pod does not end"
 
 
-def test_a_cronjob_is_left_out_and_the_report_says_so():
-    cron = {
+def cron_job(name: str, cpu: str = "1", **spec: object) -> dict:
+    return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": {"name": "nightly"},
-        "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None)["spec"]}},
+        "metadata": {"name": name},
+        "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None, cpu)["spec"]}, **spec},
     }
+
+
+def test_a_run_of_a_cron_job_is_judged_beside_all_others():
+    crowd = workload("Deployment", "web", 3, asking("3"))
+    result = report_of(sketch(1, "abc", "4"), cron_job("nightly"), crowd, events=("deploy", "rollout"))
+    assert [cell(result, "nightly", event).text for event in result.events] == ["1/1 ok", "–"]
+    assert cell(result, "nightly", "deploy").proven
+    assert cell(result, "web", "deploy").text == "3/3 ok", "a run is no part of what the others are judged beside"
+    crowded = report_of(sketch(1, "abc", "4"), cron_job("nightly", "2"), crowd, events=("deploy",))
+    assert cell(crowded, "nightly", "deploy").verdict == DEPENDS
+    never = cell(report_of(sketch(), cron_job("nightly", "5"), crowd, events=("deploy",)), "nightly", "deploy")
+    assert (never.verdict, never.proven, never.text) == (BAD, True, "0/1 −1")
+
+
+def test_runs_of_several_cron_jobs_may_overlap_or_not():
+    one, two = (cron_job(name, "3") for name in ("one", "two"))
+    result = report_of(sketch(1, "a", "4"), one, two, events=("deploy",))
+    assert not cell(result, "one", "deploy").proven, "alone it fits"
+    assert cell(report_of(sketch(1, "a", "4"), one, events=("deploy",)), "one", "deploy").verdict == FINE
+    roomy = cell(report_of(sketch(1, "ab", "4"), one, two, events=("deploy",)), "one", "deploy")
+    assert (roomy.verdict, roomy.proven) == (FINE, True)
+    assert "one run of every other CronJob is under way" in roomy.assumes
+
+
+def test_a_suspended_cron_job_is_left_out_and_the_report_says_so():
+    cron = cron_job("nightly", suspend=True)
     result = report_of(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
-    assert "not simulated (schedule unknown): CronJob default/nightly" in result.notes
+    assert "not simulated (suspended): CronJob default/nightly" in result.notes
 
 
 # --- adopting -------------------------------------------------------------------------------------------------------

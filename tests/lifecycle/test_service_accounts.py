@@ -1,4 +1,4 @@
-"""ServiceAccounts are not read: that a pod's own one exists is assumed, and said once."""
+"""That the ServiceAccount of a pod exists is assumed, and said once, if the set does not create it."""
 
 from __future__ import annotations
 
@@ -14,5 +14,8 @@ def naming(name: str) -> dict[str, object]:
 @pytest.mark.parametrize(("account", "said"), [("robot", True), ("default", False)])
 def test_a_service_account_of_its_own_is_assumed_to_exist(account: str, said: bool) -> None:
     result = report_of(sketch(), workload("Deployment", "web", 1, naming(account)), events=("deploy",))
-    line = "ServiceAccounts are not read and assumed to exist: default/robot"
+    line = "assumed to exist: ServiceAccount default/robot"
     assert (line in result.notes) == said
+    created = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    result = report_of(sketch(), workload("Deployment", "web", 1, naming(account)), created, events=("deploy",))
+    assert line not in result.notes

@@ -24,6 +24,7 @@ from tests.lifecycle.test_leading import CLAIM, MADE
 
 DRIVER = "ebs.csi.aws.com"
 RACK = "example.com/rack"
+EPHEMERAL = {"volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM["spec"]}}}]}
 SURVIVED = ("rollout", "node-loss", "drain")
 
 
@@ -131,6 +132,34 @@ def test_a_limit_of_volumes_must_hold_all_that_may_come(limit, is_fine):
     assert count(setting, "deploy", 0).is_fine is is_fine
 
 
+@pytest.mark.parametrize(("limit", "most"), [(None, 9), (1, 4), (2, 8), (3, 9)])
+def test_limits_of_volumes_bound_what_nodes_take(limit, most):
+    found = cluster("ab")
+    setting = Setting(found, with_drivers(found, limit=limit), (db(9),))
+    for event in ("deploy", "rollout"):
+        assert count(setting, event, 0).most.pods == most
+    assert count(replace(setting, nodes=(*found, *cluster("c"))), "deploy", 0).most.pods == 9
+
+
+@pytest.mark.parametrize("name", ["another", "data-db-0"])
+def test_a_volume_of_another_driver_takes_no_place_of_the_limit(name):
+    """Only one that is reserved for another claim is none of its own."""
+    found = cluster("ab", each=1)
+    made = PersistentVolume("pv", storage_class="ssd", capacity=1 << 40, claim_ref=("default", name, ""))
+    setting = Setting(found, replace(with_drivers(found, limit=1), volumes=(made,)), (db(3),))
+    assert count(setting, "deploy", 0).most.pods == (2 if name == "another" else 3)
+
+
+def test_volumes_of_an_older_template_are_not_known():
+    """Ephemeral volumes come with the template, those of a StatefulSet's claims do not."""
+    found = cluster("ab", each=1)
+    setting = Setting(found, with_drivers(found, limit=1), (web(3, "100m", EPHEMERAL),))
+    assert count(setting, "deploy", 0).most.pods == 2
+    old = web(3, "100m")
+    running = {0: (BoundPod("web-old", "na0", old.pod),)}
+    assert count(replace(setting, running=running), "rollout", 0).most.pods == 3
+
+
 def test_nodes_without_a_driver_that_must_be_there_do_not_count():
     """Only if the CSIDriver says so (preventPodSchedulingIfMissing), kube-scheduler keeps pods from them."""
     found = cluster("ab")
@@ -139,6 +168,13 @@ def test_nodes_without_a_driver_that_must_be_there_do_not_count():
     needed = replace(objects, csi_drivers=(CSIDriver(DRIVER, is_needed_on_nodes=True),))
     refused = count(Setting(found, needed, (db(),), kubernetes_version="1.37"), "deploy", 0).least
     assert (refused.pods, "driver" in refused.why) == (0, True)
+
+
+def test_pods_share_no_ephemeral_volume():
+    """Each pod brings its own, so that a node with a limit of one takes one of them."""
+    setting = Setting(cluster("ab", each=1), with_drivers(cluster("ab", each=1), limit=1), (web(2, "100m", EPHEMERAL),))
+    assert not count(setting, "deploy", 0).is_fine
+    assert Matrix(replace(setting, workloads=(web(3, "100m", EPHEMERAL),))).cell("deploy", 0).verdict == BAD
 
 
 def test_local_volumes_deploy_beside_the_csi_nodes_of_other_drivers():
@@ -190,7 +226,9 @@ def settings_of_volumes(draw) -> Setting:
     alone = draw(st.sampled_from([{}, simulated.apart("db", HOSTNAME), spread(HOSTNAME), spread(ZONE)]))
     own = db(draw(st.integers(1, 3)), draw(st.sampled_from(["50m", "100m", "600m"])), alone)
     pinned = {"nodeSelector": {ZONE: "za"}} if draw(st.booleans()) else {}
-    crowd = web(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "300m", "600m", "950m"])), pinned)
+    ephemeral = EPHEMERAL if draw(st.booleans()) else {}
+    cpu = draw(st.sampled_from(["50m", "300m", "600m", "950m"]))
+    crowd = web(draw(st.integers(1, 2)), cpu, {**pinned, **ephemeral})
     csi_nodes = draw(drivers(found)) if draw(st.booleans()) else ()
     made = by(draw(st.sampled_from([DRIVER, DRIVER, DRIVER, "rancher.io/local-path", "kubernetes.io/aws-ebs"])))
     return Setting(found, replace(made, csi_nodes=csi_nodes), (own, crowd), together=draw(st.booleans()))

@@ -82,6 +82,25 @@ def test_charts_and_templates_are_not_read_either(tmp_path: Path, texts: dict[st
 
 
 @pytest.mark.parametrize(
+    ("version", "kind", "makes_pods"),
+    [
+        ("example.com/v1", "Redis", True),
+        ("kafka.strimzi.io/v1beta2", "KafkaTopic", False),
+        ("rabbitmq.com/v1beta1", "Queue", False),
+        ("example.com/v1", "EgressPolicy", False),
+        ("cilium.io/v2", "CiliumBGPClusterConfig", False),
+    ],
+)
+def test_queues_topics_policies_and_networks_make_no_pods(
+    tmp_path: Path, version: str, kind: str, makes_pods: bool
+) -> None:
+    other = (
+        f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{nodeSelector: {{a: b}}, replicas: 3}}\n"
+    )
+    assert (judged(write(tmp_path, web=WEB, x=other)).summary.unjudged == {kind: 1}) == makes_pods
+
+
+@pytest.mark.parametrize(
     ("unjudged", "words"),
     [
         ({"Redis": 2}, "no workload was read; 2 Redis were not read"),

@@ -34,13 +34,16 @@ def scene(*manifests: dict[str, object], nodes: int = 1) -> Scene:
 
 
 def test_a_cron_job_that_fits_nowhere_fails_simulate() -> None:
-    """It has no row, because nobody knows when it runs."""
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "9"}}}
     pod = {"spec": {"containers": [container], "restartPolicy": "Never"}}
     spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": pod}}}
     asked = scene(item("CronJob", "nightly", "default", "batch/v1", spec=spec))
     assert asked.is_bad
-    assert [str(one.workloads[0]) for one in asked.simulated.shortages] == ["CronJob default/nightly"]
+    (row,) = asked.simulated.rows
+    assert [(cell.event, cell.verdict, cell.proven) for cell in row.cells if cell.verdict != "none"] == [
+        ("deploy", "bad", True)
+    ]
+    assert not asked.simulated.shortages
 
 
 def test_a_budget_of_a_version_that_is_gone_fails_simulate() -> None:

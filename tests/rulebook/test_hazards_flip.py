@@ -1,7 +1,8 @@
 """Taking away what a card's finding points at silences the card's rule, and makes no other rule speak.
 
 The flips know nothing of the rules. They cut the unit of the manifest around the marked place (a term, a constraint, a
-toleration, an entry of a selector, a port, ...) or the comment that is marked; lower the replicas that are marked; and
+toleration, an entry of a selector, a port, ...) or the comment that is marked; lower the replicas that are marked, or
+leave them out; and
 where it is a toleration that is missing, tolerate the taints of the example's cluster.
 """
 
@@ -77,6 +78,7 @@ AROUSED = {
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
     ("groups-block-each-other", "api-would-reject"): "a group without a policy is refused",
     ("hpa-measures-no-request", "api-would-reject"): "a pod without containers is refused",
+    ("pods-without-requests", "api-would-reject"): "a pod without containers is refused",
     ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
     ("scale-out-stays-pending", "hpa-measures-no-request"): "without a request there is nothing to measure",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
@@ -137,6 +139,10 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
     else:
         cut(objects[number], unit(path))
     yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+    if path[-1] == "replicas":
+        objects = list(yaml.safe_load_all(example.manifest))
+        cut(objects[number], path)
+        yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
     if "tolerations" in path[-2:] or path[-1] == "nodeSelector":
         objects = list(yaml.safe_load_all(example.manifest))
         spec = path[: path.index("tolerations")] if "tolerations" in path else path[:-1]

@@ -24,7 +24,7 @@ _QUOTED = re.compile(r"""(?x)
     | [ ] \( [^()]* (?:\[[^]]*\])? [^()]* being [ ] updated \)
     | \S*failure-domain\S*""")
 _DISAGREES = re.compile(
-    r"(?<![\w./=-])1 (?!(?:is|has|lets|does|stays|needs|waits|fits|runs|allows|requests|takes|selects)\b)[a-z]+s\b"
+    r"(?<![\w./=-])1 (?!(?:is|has|lets|does|stays|needs|waits|fits|runs|requests|takes|selects|refuses)\b)[a-z]+s\b"
     r"|\b(?:each of the|all|none of the) 1\b"
     r"|\b(?:[2-9]|\d\d+) (?:pod|node|zone|replica|workload|device) (?!selector|affinity)"
 )

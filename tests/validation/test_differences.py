@@ -94,6 +94,14 @@ def test_the_service_name_of_a_stateful_set_is_checked_from_1_33_on() -> None:
     assert len(refused(value, "1.33")) == 1
 
 
+def test_the_template_of_a_stateful_set_is_checked_from_1_34_on() -> None:
+    value = workload("StatefulSet", {"dnsPolicy": "Wrong"})
+    assert refused(value, "1.33") == []
+    assert len(refused(value, "1.34")) == len(refused(value, "1.36")) == 1
+    jobs = workload("StatefulSet", {"restartPolicy": "OnFailure"})
+    assert len(refused(jobs, "1.33")) == 1
+
+
 def test_the_resize_policy_of_an_init_container_is_checked_from_1_36_on() -> None:
     init = {"name": "i", "image": "i", "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]}
     value = workload("Deployment", {"initContainers": [init]})

@@ -37,6 +37,7 @@ from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.progress import at
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
@@ -82,6 +83,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
     if waiting is None:
         unfollowed.append(f"{SECTIONS[PENDING]}: {work.WHY}")
     count = tally(waiting or ())
+    version = not_modelled(options.kubernetes_version, cluster.server_version)
     return Audit(
         tuple(one_per_cause(_explained(found))),
         tuple(one for one in waiting or () if one.verdict in (DIFFERS, OLDER)),
@@ -98,7 +100,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
             *(e.message for e in report.errors),
             *(s.reason for s in running.skipped),
         ),
-        (*cluster.notes, *([in_words(count, "--verbose")] if count.compared else [])),
+        (*version, *cluster.notes, *([in_words(count, "--verbose")] if count.compared else [])),
     )
 
 

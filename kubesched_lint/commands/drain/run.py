@@ -45,6 +45,7 @@ from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import titled
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
@@ -92,7 +93,8 @@ def drain(
     planner = Planner(now, targets, rules, effort)
     with work.within(steps):
         plan = planner.plan()
-    notes = (*now.rejected, *_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
+    version = not_modelled(options.kubernetes_version, cluster.server_version)
+    notes = (*now.rejected, *version, *_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
     return replace(plan, notes=notes, errors=manifests.errors)
 
 

@@ -17,7 +17,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.project.baseline import held_against, read_baseline
-from kubesched_lint.releases import MODELLED, RECORDED, is_newer, judged_by, minor_of
+from kubesched_lint.releases import RECORDED, judged_by, minor_of, not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
@@ -69,11 +69,7 @@ def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:
     version = judged_by(options.kubernetes_version, server)
     if minor_of(version) == RECORDED:
         return
-    given = minor_of(options.kubernetes_version or server)
-    what = f"judged as Kubernetes {version}"
-    if given != minor_of(version):
-        end = f"newer than {MODELLED[-1]}, the newest" if is_newer(given) else f"older than {MODELLED[0]}, the oldest"
-        what = f"Kubernetes {given} is {end} version that is modelled: {what}"
+    (what,) = not_modelled(options.kubernetes_version, server) or (f"judged as Kubernetes {version}",)
     yield f"{what}: recordings test {RECORDED}, and what differs is taken from the source code of Kubernetes"
 
 

@@ -23,8 +23,11 @@ _RENDERED_ELSEWHERE = {
 _NO_OPERATOR = (
     *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
     *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
+    "cilium.io",
 )
-"""Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines."""
+"""Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines, networks."""
+_NO_PODS = ("Policy", "Queue", "Topic")
+"""Ends of kinds whose objects make no pods of such fields: what they select or count is made by others."""
 _TEMPLATES = {HELM: "Helm template", YTT: "ytt template", TERRAFORM: "Terraform template"}
 
 
@@ -37,7 +40,7 @@ def may_make_pods(unread: Unread) -> bool:
     """Return whether it is a custom resource without a pod template, of which an operator seems to make pods."""
     if not unread.places_pods or unread.wraps_pod_template or rendering_command(unread):
         return False
-    return not unread.api_version.rpartition("/")[0].endswith(_NO_OPERATOR)
+    return not (unread.api_version.rpartition("/")[0].endswith(_NO_OPERATOR) or unread.kind.endswith(_NO_PODS))
 
 
 def with_what_is_not_judged(summary: Summary, manifests: ManifestSet) -> Summary:

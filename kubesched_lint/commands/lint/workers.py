@@ -17,6 +17,7 @@ from kubesched_lint.text import first_few
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
 T = TypeVar("T")
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class Workers(ProcessPoolExecutor):
@@ -27,13 +28,15 @@ class Workers(ProcessPoolExecutor):
     """
 
     def __init__(self, workers: int) -> None:
-        super().__init__(workers, initializer=_serve)
+        with _without_the_current_folder():
+            super().__init__(workers, initializer=_serve)
         self._others = set(active_children())
         self._ours: set[Any] = set()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         try:
-            future = super().submit(fn, *args, **kwargs)
+            with _without_the_current_folder():
+                future = super().submit(fn, *args, **kwargs)
         except Exception:  # the system starts no further process: nothing else would end those that it has started
             self._note_workers()
             self._kill()
@@ -67,6 +70,23 @@ class Workers(ProcessPoolExecutor):
     def _kill(self) -> None:
         for worker in self._ours:
             worker.kill()
+
+
+@contextmanager
+def _without_the_current_folder() -> Iterator[None]:
+    """Let no Python that is started now import from the current folder, which may be the checkout of a stranger.
+
+    Unless it forks, the standard library starts workers, and what looks after them, with ``python -c``.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 class Lost:

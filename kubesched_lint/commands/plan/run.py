@@ -31,6 +31,7 @@ from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
 
@@ -68,7 +69,9 @@ class _Judged(Struct, frozen=True):
         if self.running:
             yield from about_running(self.scene.before.world, self.scene.after.world)
         if self.rows[1] is None:
-            yield from agreement(self.scene.after.cluster, self.scene.after.world.premises)
+            side = self.scene.after
+            yield from not_modelled(side.once.options.kubernetes_version, side.cluster.server_version)
+            yield from agreement(side.cluster, side.world.premises)
 
 
 def plan(

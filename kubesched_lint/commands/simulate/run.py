@@ -15,12 +15,14 @@ from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.pool_notes import pool_notes
 from kubesched_lint.analysis.worlds import (
     amid_rollout,
+    cron_runs,
     without_suspended,
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
+from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
 from kubesched_lint.commands.simulate.found import SimulationReport, WorkloadSkew, merged
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
@@ -47,10 +49,12 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload, service_account
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if import MEANWHILE
+from kubesched_lint.world.premises import assumed_account
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 
@@ -130,7 +134,7 @@ def _in_world(asked: _Asked, written: World) -> SimulationReport:
 def with_refused(found: SimulationReport, written: World, only: Collection[ObjectRef] | None) -> SimulationReport:
     """Return the report with the rows of the workloads that the API server refuses, where they were written."""
     why, there = refused_objects(written), len(found.workloads)
-    left = [w for w in written.order.workloads if w.source in why and w.kind != "CronJob"]
+    left = [w for w in written.order.workloads if w.source in why]
     rows = [
         Row(there + i, tuple(_refused(event, workload, why[workload.source]) for event in found.events))
         for i, workload in enumerate(left)
@@ -214,6 +218,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     none: Sequence[Judged] = ()
     errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
     rows = tuple(with_proofs(rows, setting.workloads, errors))
+    of_runs = _rows_of_runs(asked, world, (*events, *supposed), errors, len(setting.workloads))
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
@@ -224,11 +229,12 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
+    workloads = (*setting.workloads, *(workload for workload, _ in of_runs))
     return SimulationReport(
-        setting.workloads,
+        workloads,
         (*events, *supposed),
-        rows,
-        tuple(shortages(errors, setting.workloads)),
+        (*rows, *(row for _, row in of_runs)),
+        tuple(shortages(errors, workloads)),
         skewed or (),
         before,
         after,
@@ -237,13 +243,27 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (
             *asked.chosen,
             *manifests.without_pods,
-            *_notes(setting, cluster, world),
+            *_notes(asked, setting, world),
             *remarks(wishes.suppose, setting),
             *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
         tuple(_background(setting, world)),
     )
+
+
+def _rows_of_runs(
+    asked: _Asked, world: World, events: Sequence[str], errors: Sequence[Judged], first: int
+) -> Sequence[tuple[Workload, Row]]:
+    """Return each CronJob with its row, numbered from ``first``."""
+    known = {workload.ref: workload for workload in cron_runs(world).runs}
+    prepared = asked.wishes.applied
+    rows = rows_of_runs(cron_runs(world), asked.cluster, asked.effort, prepared, events, asked.only) if known else ()
+    found = [(known[ref], replace(row, number=number)) for number, (ref, row) in enumerate(rows)]
+    proven = with_proofs((row for _, row in found), [workload for workload, _ in found], errors)
+    return [
+        (workload, replace(row, number=first + row.number)) for (workload, _), row in zip(found, proven, strict=True)
+    ]
 
 
 def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[Judged]:
@@ -306,19 +326,21 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
 
 def _background(setting: Setting, world: World) -> Iterator[str]:
     yield from world.node_groups.notes
-    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
+    accounts = {account: None for w in setting.workloads if (account := assumed_account(world, w))}
     if accounts:
-        yield f"ServiceAccounts are not read and assumed to exist: {_first(list(accounts))}"
+        yield f"assumed to exist: ServiceAccount {_first(list(accounts))}"
 
 
-def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
+def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
+    cluster = asked.cluster
+    yield from not_modelled(asked.options.kubernetes_version, cluster.server_version)
     yield from cluster.notes
     if cluster.has_messages:
         yield from agreement(cluster, world.premises)
     yield from _background(setting, world)
-    left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
+    left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob" and w.suspended]
     if left_out:
-        yield f"not simulated (schedule unknown): {_first(left_out)}"
+        yield f"not simulated (suspended): {_first(left_out)}"
     amid = [str(w) for w in amid_rollout(world)]
     if amid:
         yield f"not simulated (paused amid a rollout): {_first(amid)}; their pods stay where they are"

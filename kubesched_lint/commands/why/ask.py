@@ -32,7 +32,7 @@ from kubesched_lint.model.feature_gates import GROUPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.workload import Workload, service_account
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.work import OutOfWorkError, share, within
@@ -40,6 +40,7 @@ from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.world.gangs import gangs_of, gates_of
+from kubesched_lint.world.premises import assumed_account
 from kubesched_lint.world.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
@@ -163,7 +164,7 @@ def _copy(
     state.storage = storage_to_be(world)
     pod = world.member(workload).pod
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
-    notes += _notes(workload, pod, running, question)
+    notes += _notes(world, workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"assumed: {premise}" for premise in pod_premises(world.member(workload))]
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
@@ -326,13 +327,16 @@ def _state(world: World, question: Question, away: Sequence[BoundPod], asked: Po
     return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
 
 
-def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
+def _notes(
+    world: World, workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question
+) -> Iterator[str]:
     if pod.node_name:
         yield f"spec.nodeName is set: the pod skips the scheduler, and the kubelet of {pod.node_name} admits it"
     if workload.suspended:
         yield f"{workload.suspended_field} is true: no pod is created until somebody resumes the {workload.ref.kind}"
-    if service_account(workload):
-        yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
+    account = assumed_account(world, workload)
+    if account:
+        yield f"assumed to exist: ServiceAccount {account}"
     if workload.kind == "DaemonSet":
         yield "each pod of a DaemonSet is created for one node; none where labels or taints exclude it"
     if running and question.keep_running:

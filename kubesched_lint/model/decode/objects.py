@@ -33,6 +33,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
     "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
+    "ServiceAccount": ("", "service_accounts", _POLICY, "decode_service_account"),
     "DeviceClass": ("resource.k8s.io", "device_classes", _DEVICES, "decode_device_class"),
     "ResourceSlice": ("resource.k8s.io", "resource_slices", _DEVICES, "decode_resource_slice"),
     "DeviceTaintRule": ("resource.k8s.io", "device_taint_rules", _DEVICES, "decode_device_taint_rule"),
@@ -89,6 +90,7 @@ _NAMESPACED = frozenset(
         "budgets",
         "limit_ranges",
         "quotas",
+        "service_accounts",
         "pod_groups",
         "group_templates",
     }

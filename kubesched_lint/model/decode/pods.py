@@ -204,7 +204,7 @@ def _weighted_term(item: Value, here: Path) -> WeightedPodAffinityTerm:
 
 def spread_constraint(item: Value, here: Path) -> SpreadConstraint:
     return SpreadConstraint(
-        max_skew=integer(item, "maxSkew", here) or 0,
+        max_skew=max(1, integer(item, "maxSkew", here) or 1),  # the API server refuses less, and rules divide by it
         topology_key=text(item, "topologyKey", here),
         when_unsatisfiable=text(item, "whenUnsatisfiable", here),
         selector=selector(item, "labelSelector", here),

@@ -42,6 +42,7 @@ from kubesched_lint.model.policy import (
     ResourceQuota,
     RuntimeClass,
     Service,
+    ServiceAccount,
 )
 
 _META = ("metadata",)
@@ -190,6 +191,10 @@ def decode_runtime_class(value: Value, namespace: str, source: Source | None) ->
         each(toleration, scheduling, "tolerations", at),
         source,
     )
+
+
+def decode_service_account(value: Value, namespace: str, source: Source | None) -> ServiceAccount:
+    return ServiceAccount(_namespace(value, namespace), _name(value), source)
 
 
 def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, VolumeAttachment
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
@@ -48,7 +49,7 @@ Attachment = tuple[str, str]
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
     if not pod.volumes:
         return
-    wanted = set(_attachments(pod, "", state.storage))
+    wanted = set(_attachments(pod, "", -1, state.storage))
     drivers = {driver for driver, _ in wanted}
     if not drivers:
         return
@@ -74,6 +75,13 @@ def nearly_full(wanted: Mapping[str, int], state: ClusterState) -> NodeSet:
         for left, nodes in room.get(driver, {}).items():
             found |= state.mounted.at_least(left - new + 1, nodes)
     return found
+
+
+def most_attached(driver: str, state: ClusterState) -> Mapping[int, int]:
+    """Return position → how many volumes of a driver a node takes in all; without the nodes that have no limit."""
+    limits = ((name, csi_node.limits.get(driver)) for name, csi_node in state.storage.csi_nodes.items())
+    positions_of = state.index.positions
+    return {positions_of[name]: limit for name, limit in limits if limit is not None and name in positions_of}
 
 
 class _Limits(Struct, frozen=True):
@@ -116,7 +124,8 @@ def lacking(drivers: Collection[str], state: ClusterState, among: NodeSet) -> It
 
 
 def _exceeds(wanted: set[Attachment], limits: dict[str, int], position: int, state: ClusterState) -> bool:
-    held = {a for placement in state.pods_on(position) for a in _held(placement, state.storage)}
+    placements = enumerate(state.pods_on(position))
+    held = {a for number, placement in placements for a in _held(placement, number, state.storage)}
     attached = held | set(_attached(_limits(state).attached.get(state.index.names[position], ()), state.storage))
     for driver, limit in limits.items():
         new = sum(1 for a in wanted - held if a[0] == driver)
@@ -125,27 +134,35 @@ def _exceeds(wanted: set[Attachment], limits: dict[str, int], position: int, sta
     return False
 
 
-def _held(placement: Placement, storage: Storage) -> Iterator[Attachment]:
+def _held(placement: Placement, number: int, storage: Storage) -> Iterator[Attachment]:
     pod = placement.pod
     if pod.volumes:
-        yield from _attachments(pod, placement.bound.name if placement.bound else "", storage)
+        yield from _attachments(pod, placement.bound.name if placement.bound else "", number, storage)
 
 
-def _attachments(pod: Pod, name: str, storage: Storage) -> Iterator[Attachment]:
-    """Yield the CSI volumes of a pod; claims that do not exist are not counted."""
+def _attachments(pod: Pod, name: str, number: int, storage: Storage) -> Iterator[Attachment]:
+    """Yield the CSI volumes of a pod; claims that do not exist are not counted.
+
+    A pod without a ``name`` is told from others on its node by ``number``: no two pods share an ephemeral volume.
+    """
     for volume in pod.volumes:
         if volume.kind == "persistentVolumeClaim":
             claim = storage.claim(pod.namespace, volume.claim)
         elif volume.kind == "ephemeral":
-            claim = storage.claim(pod.namespace, f"{name}-{volume.name}") if name else ephemeral_claim(pod, volume)
+            claim = storage.claim(pod.namespace, f"{name}-{volume.name}") if name else _made(pod, volume, number)
         else:
             claim = None
-        found = None if claim is None else _driver_and_handle(claim, storage)
+        found = None if claim is None else driver_and_handle(claim, storage)
         if found is not None:
             yield found
 
 
-def _driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
+def _made(pod: Pod, volume: Volume, number: int) -> Claim | None:
+    claim = ephemeral_claim(pod, volume)
+    return None if claim is None else replace(claim, name=f"{number}-{volume.name}")
+
+
+def driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
     """Return driver and handle (getCSIDriverInfo) of the bound volume, else of the class that will provision one."""
     volume = storage.volumes.get(claim.volume_name)
     if volume is not None:

@@ -1,0 +1,90 @@
+"""How many replicas one node, or one zone, may take with it: what hard rules allow, and what runs today."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.scheduler.framework import as_checked
+from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
+
+KEYS = (HOSTNAME, ZONE)
+
+
+class AtOnce(NamedTuple):
+    """What the loss of one node (``key`` kubernetes.io/hostname) or one zone takes of a workload's pods."""
+
+    key: str
+    wanted: int
+    most: int
+    """The most pods in one such domain after a deploy, whatever the scheduler does."""
+    because: str
+    """The hard rule that keeps it below ``wanted``; empty: nothing does."""
+    today: int | None = None
+    """The most of its running pods in one such domain; None if none of them runs."""
+
+    @property
+    def is_limited(self) -> bool:
+        return self.most < self.wanted
+
+
+def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
+    """Yield it for nodes, and for zones if the workload can use several. Room of nodes is not considered.
+
+    A DaemonSet has one pod on each node, which no rule decides: it yields nothing.
+    """
+    wanted, index, usable = setting.wanted(number), setting.index, setting.usable[number]
+    if setting.workloads[number].kind == "DaemonSet" or wanted < 1:
+        return
+    for key in KEYS:
+        domains = {value: nodes & usable for value, nodes in index.domains(key).items() if nodes & usable}
+        if len(domains) < 2 or usable & ~index.with_key(key):
+            continue
+        bounds = [_bound(setting, number, nodes) for nodes in set(domains.values())]
+        most, because = max(bounds, key=lambda bound: bound[0])
+        yield AtOnce(key, wanted, most, because if most < wanted else "", _today(setting, number, key))
+
+
+def _bound(setting: Setting, number: int, nodes: NodeSet) -> tuple[int, str]:
+    """Return the most pods on ``nodes`` after a deploy, and the rule that says so."""
+    pod, index = as_checked(setting.pods[number]), setting.index
+    least = setting.wanted(number), ""
+    for term in pod.required_anti_affinity:
+        if setting.selects(term, pod, pod) and not nodes & ~index.with_key(term.topology_key):
+            least = min(least, (index.domains_of(term.topology_key, nodes), f"anti-affinity over {term.topology_key}"))
+    for constraint in pod.spread:
+        if not constraint.is_hard or constraint.selector is None or not constraint.selector.matches(pod.labels):
+            continue
+        if not nodes & ~index.with_key(constraint.topology_key):
+            each = _most_in_a_domain(setting, number, constraint)
+            pods = index.domains_of(constraint.topology_key, nodes) * each
+            least = min(least, (pods, f"spread over {constraint.topology_key}"))
+    return least
+
+
+def _most_in_a_domain(setting: Setting, number: int, constraint: SpreadConstraint) -> int:
+    """Return the most pods that one domain holds when all are placed: the others then hold no fewer than maxSkew less.
+
+    With fewer domains than minDomains the least count is 0. Pods of others that the selector matches may stand in the
+    other domains and lift it: then nothing is bounded.
+    """
+    wanted, pod, skew = setting.wanted(number), setting.pods[number], constraint.max_skew
+    domains = len(counted_domains(pod, constraint, setting.index))
+    others = [group.pod for group in setting.others] + [p for i, p in enumerate(setting.pods) if i != number]
+    selector = constraint.selector
+    if any(p.namespace == pod.namespace and selector is not None and selector.matches(p.labels) for p in others):
+        return wanted
+    if is_short_of_domains(constraint, domains):
+        return min(wanted, skew)
+    return min(wanted, (wanted + (domains - 1) * skew) // domains) if domains else wanted
+
+
+def _today(setting: Setting, number: int, key: str) -> int | None:
+    running = [bound.node for bound in setting.running.get(number, ()) if bound.node]
+    labels = {node.name: node.labels.get(key, "") for node in setting.nodes}
+    return max(Counter(labels.get(name, "") for name in running).values()) if running else None

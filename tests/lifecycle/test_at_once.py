@@ -1,0 +1,92 @@
+"""What one node or zone may take with it: hand-made cases, and every end of drawn deploys."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import assume
+from msgspec.structs import replace
+
+from kubesched_lint.lifecycle.at_once import at_once
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.pod import BoundPod
+from tests import drawn as st
+from tests.drawn import given
+from tests.lifecycle import simulated
+from tests.lifecycle.enclosed import thorough
+from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.test_tied import cluster, web
+
+
+def spread(key: str, skew: int = 1, **more: object) -> dict:
+    constraint = {"maxSkew": skew, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", **more}
+    return {"topologySpreadConstraints": [{**constraint, "labelSelector": {"matchLabels": {"app": "web"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "replicas", "node", "zone"),
+    [
+        ({}, 3, 3, 3),
+        (simulated.apart("web", HOSTNAME), 3, 1, 2),
+        (simulated.apart("web", ZONE), 3, 1, 1),
+        (spread(ZONE), 3, 1, 1),
+        (spread(ZONE), 7, 3, 3),
+        (spread(ZONE, 2), 7, 3, 3),
+        (spread(ZONE, 2), 6, 3, 3),
+        (spread(HOSTNAME), 6, 1, 2),
+        (spread(ZONE, minDomains=9), 3, 1, 1),
+        ({**spread(ZONE), **simulated.apart("web", HOSTNAME)}, 6, 1, 2),
+    ],
+)
+def test_hard_rules_limit_what_one_loss_takes(spec: dict, replicas: int, node: int, zone: int) -> None:
+    setting = Setting(cluster(), Inventory(), (web(replicas, "100m", spec),))
+    limits = {limit.key: (limit.most, bool(limit.because)) for limit in at_once(setting, 0)}
+    assert limits == {HOSTNAME: (node, node < replicas), ZONE: (zone, zone < replicas)}
+
+
+def test_pods_of_others_that_a_selector_counts_bound_nothing() -> None:
+    other = replace(web(9, "100m"), name="other")
+    setting = Setting(cluster(), Inventory(), (web(3, "100m", spread(ZONE)), other))
+    assert [limit.most for limit in at_once(setting, 0)] == [3, 3]
+
+
+def test_running_pods_tell_what_a_loss_takes_today() -> None:
+    own = web(3, "100m")
+    running = {0: tuple(BoundPod(f"web-{i}", node, own.pod) for i, node in enumerate(("na0", "na1", "nb0")))}
+    setting = Setting(cluster(), Inventory(), (own,), running=running)
+    assert [limit.today for limit in at_once(setting, 0)] == [1, 2]
+
+
+def test_one_node_or_one_zone_is_no_choice() -> None:
+    assert not list(at_once(Setting(cluster("a", each=1), Inventory(), (web(2, "100m"),)), 0))
+    assert [limit.key for limit in at_once(Setting(cluster("a"), Inventory(), (web(2, "100m"),)), 0)] == [HOSTNAME]
+
+
+def most_placed(setting: Setting, number: int, key: str) -> int:
+    """The most pods of a workload in one domain over every end of every order; -1 if the search is given up."""
+    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
+    story = story_of(setting, everybody, expected=False, most_states=3000, preempting=False)
+    if not story.sound:
+        return -1
+    most = -1
+    for end in EventOutcomes(setting, everybody, [story], names).ends("deploy", number):
+        per_domain = Counter[str]()
+        for node, bound in zip(setting.nodes, end.state.bound, strict=True):
+            slots = end.story.pod_types.slots
+            per_domain[node.labels.get(key, "")] += sum(n for slot, n in bound if slots[slot].workload == number)
+        most = max(most, *per_domain.values())
+    return most
+
+
+@thorough
+@given(nodes(most=4), workload("web", most=4), workload("db"), st.sampled_from([HOSTNAME, ZONE]))
+def test_no_deploy_puts_more_pods_into_one_domain(found, own, other, key) -> None:
+    setting = Setting(found, Inventory(), (own, other))
+    limits = {limit.key: limit.most for limit in at_once(setting, 0)}
+    assume(key in limits)
+    assert most_placed(setting, 0, key) <= limits[key]

@@ -1,0 +1,83 @@
+"""A hook gives a part of the set (``--partial``): where pods of the rest could change a verdict, it is a warning."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.findings import Finding
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
+
+NODES = b"""
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: small, count: 1, zones: [a], allocatable: {cpu: "4", memory: 16Gi}}
+- {name: large, count: 1, zones: [b], allocatable: {cpu: "32", memory: 64Gi}}
+"""
+SET = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, tier: front}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {SELECTED}}
+      containers: [{name: c, image: "registry.example.com/web:1", resources: {requests: {cpu: "CPU"}}}]
+"""
+OTHER = """---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: banner, namespace: shop}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: banner}}
+  template:
+    metadata: {labels: {app: banner, tier: front}}
+    spec:
+      nodeSelector: {topology.kubernetes.io/zone: a}
+      containers: [{name: c, image: "registry.example.com/banner:1", resources: {requests: {cpu: 100m}}}]
+"""
+
+
+def findings(selected: str, cpu: str = "3", *, partial: bool, beside: str = "") -> list[Finding]:
+    text = SET.replace("SELECTED", selected).replace("CPU", cpu) + beside
+    manifests = manifest_set(documents("m.yaml", text.encode(), is_read), "default")
+    cluster = cluster_from([("c.yaml", NODES)], "c.yaml")
+    options = Options(partial=partial)
+    report, _ = lint(manifests, cluster, options, Rulebook.shipped().select("ci"))
+    return [f for f in report.findings if f.evidence.kind == "proof" and f.evidence.event == "deploy"]
+
+
+def test_a_spread_counts_pods_that_were_not_given() -> None:
+    """Four small pods in zone a let zone b take five of this workload."""
+    for partial, severity in ((False, "error"), (True, "warning")):
+        (found,) = findings("tier: front", partial=partial)
+        assert (found.rule, found.severity.word) == ("spread-unsatisfiable", severity)
+        rest = "the rest of the set, which was not given (--partial)"
+        assert (found.evidence.assumes[-1].endswith(f"no pods of what was not read: {rest}")) is partial
+    assert findings("tier: front", partial=False, beside=OTHER) == []
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_its_own_pods_were_given(partial: bool) -> None:
+    (found,) = findings("app: web", partial=partial)
+    assert (found.rule, found.severity.word) == ("spread-unsatisfiable", "error")
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_no_pods_of_others_make_a_node_larger(partial: bool) -> None:
+    (found,) = findings("tier: front", "40", partial=partial)
+    assert (found.rule, found.severity.word) == ("resource-exceeds-any-node", "error")

@@ -93,7 +93,8 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     if summary.proposes_fixes and any(True for _ in open_findings(report)):
         yield "note", "--diff proposes fixes"
     yield from (("decide", question) for question in summary.questions)
-    yield "result", f"{outcome(report)}{_softened(report)}"
+    turned = softened(report)
+    yield "result", f"{outcome(report)}{f'; {turned}' if turned else ''}"
 
 
 def _left_out(summary: Summary, most: int) -> Iterator[str]:
@@ -125,22 +126,21 @@ def summary_of(name: str, report: Report) -> TargetSummary:
     return TargetSummary(name, cluster(report), outcome(one_per_cause(report)))
 
 
-def _softened(report: Report) -> str:
-    """``; 2 would be errors if the node groups were complete (--node-groups complete)``, and so for --fixed."""
+def softened(report: Report) -> str:
+    """Return ``node-groups = "complete" turns 2 warnings into errors``, and so for --fixed; or nothing."""
     found = list(open_findings(report))
     complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
     fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
     parts = []
     if complete:
-        parts.append(f"{_errors(complete)} if the node groups were complete (--node-groups complete)")
+        parts.append(f'node-groups = "complete" turns {_into_errors(complete)}')
     if fixed:
-        more = " more" if complete else ""
-        parts.append(f"{_errors(fixed, more)} if no autoscaler made nodes (--fixed)")
-    return "".join(f"; {part}" for part in parts)
+        parts.append(f"--fixed, if no autoscaler makes nodes, turns {_into_errors(fixed, ' more' if complete else '')}")
+    return "; ".join(parts)
 
 
-def _errors(number: int, more: str = "") -> str:
-    return f"{number}{more} would be {plural(number, 'an error', 'errors')}"
+def _into_errors(number: int, more: str = "") -> str:
+    return f"{number}{more} {plural(number, 'warning into an error', 'warnings into errors')}"
 
 
 def skips(report: Report, most_names: int = SHOWN) -> Iterator[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Report, Severity
-from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, verdict
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.findings import Report
+from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, softened, verdict
+from kubesched_lint.text import first_few, many
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 
@@ -66,20 +66,7 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"note: {summary.advice}"
     if summary.questions:
         yield f"decide: {summary.questions[0]}"
-    elif softened := _softened(report):
-        yield softened
+    elif turned := softened(report):
+        yield f"decide: {turned}"
     if skipped := skipped_rules(report):
         yield skipped
-
-
-def _softened(report: Report) -> str:
-    """Return which options turn warnings into errors."""
-    found = list(open_findings(report))
-    complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
-    fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
-    if not complete + fixed:
-        return ""
-    turned = f"turns {many(complete or fixed, 'warning')} into {plural(complete or fixed, 'an error', 'errors')}"
-    if complete:
-        return f'decide: node-groups = "complete" {turned}'
-    return f"decide: if no autoscaler makes nodes, --fixed {turned}"

@@ -321,13 +321,13 @@ def test_the_result_says_what_fixed_nodes_would_make_of_it(reports: dict[str, Re
     def result(*findings: Finding) -> str:
         return dict(footer(Report(findings)))["result"]
 
-    assert result(lowered) == "1 warning; 1 would be an error if no autoscaler made nodes (--fixed)"
-    assert "; 2 would be errors" in result(lowered, lowered)
-    assert "; 1 would be an error" in result(lowered, other)
+    assert result(lowered) == "1 warning; --fixed, if no autoscaler makes nodes, turns 1 warning into an error"
+    assert "turns 2 warnings into errors" in result(lowered, lowered)
+    assert "turns 1 warning into an error" in result(lowered, other)
     complete = replace(other, if_complete=Severity.ERROR)
-    hint = "1 would be an error if the node groups were complete (--node-groups complete)"
+    hint = 'node-groups = "complete" turns 1 warning into an error'
     assert result(complete) == f"1 warning; {hint}"
-    more = "; 1 more would be an error if no autoscaler made nodes (--fixed)"
+    more = "; --fixed, if no autoscaler makes nodes, turns 1 more warning into an error"
     assert result(lowered, complete) == f"2 warnings; {hint}{more}"
     assert "--fixed" not in result(other)
     assert "--fixed" not in result(other, replace(lowered, suppressed=Suppression("we know")))

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from kubesched_lint.library import (
         Cluster,
         ClusterError,
+        Fit,
         Outcome,
         Simulation,
+        fit,
         lint,
         load_cluster,
         load_rules,
@@ -59,6 +61,7 @@ __all__ = [
     "Evidence",
     "Facts",
     "Finding",
+    "Fit",
     "Fix",
     "Hazard",
     "InputError",
@@ -83,6 +86,7 @@ __all__ = [
     "UnknownRuleError",
     "Workload",
     "__version__",
+    "fit",
     "lint",
     "load_cluster",
     "load_rules",
@@ -102,7 +106,10 @@ _HOMES = {
     "UnknownRuleError": "rulebook.library",
     "__version__": "version",
     **dict.fromkeys(
-        ("Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "load_rules", "simulate"),
+        (
+            *("Cluster", "ClusterError", "Fit", "Outcome", "Simulation"),
+            *("fit", "lint", "load_cluster", "load_rules", "simulate"),
+        ),
         "library",
     ),
 }

@@ -183,6 +183,8 @@ class Hazard(Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
     together: tuple[ObjectRef, ...] = ()
     """The objects whose pods the proof counts together; empty: only the object under check."""
+    after_binding: bool = False
+    """Whether the pods get a node and fail there, which no cell of the matrix counts."""
     cause: str = ""
     """What one edit mends, if it is more than the line: a thing that the cluster lacks, or a removed version in a file.
 
@@ -203,6 +205,10 @@ class Suppression(Struct, frozen=True):
     reason: str
     location: Location | None = None
     known: bool = False
+    until: str = ""
+    """The last day on which it holds; empty: it has no end."""
+    owner: str = ""
+    """Who answers for it, ``@team``."""
 
 
 class Finding(Struct, frozen=True):
@@ -237,6 +243,8 @@ class Finding(Struct, frozen=True):
     """The rule in preview with a finding of the same object that names the cause better; readers see them as one."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
+    owner: str = ""
+    """Who is to mend it: by CODEOWNERS, or ``namespace shop``; empty where nobody asked."""
     rendered: str = ""
     """The kustomization that renders its object, if the run renders several and ``location`` does not tell which."""
 
@@ -293,6 +301,18 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+class EndingException(Struct, frozen=True, order=True):
+    """A waiver or an entry of a baseline that has ended, or ends soon."""
+
+    until: str
+    rule: str
+    object: str
+    path: str
+    line: int
+    owner: str = ""
+    has_ended: bool = False
+
+
 class TargetSummary(Struct, frozen=True):
     """One target of a run over several: ``verdict`` counts its findings in words."""
 
@@ -329,6 +349,8 @@ class Summary(Struct, frozen=True):
     """Whether the rule of some open finding proposes an edit of a file that no tool rendered."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
+    exceptions: tuple[EndingException, ...] = ()
+    """Exceptions that have ended, and those that end within a month."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """What makes pods and was not judged, by kind: ``HelmRelease``, ``Helm chart``."""
 

@@ -16,6 +16,10 @@ from msgspec import Struct
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
+from kubesched_lint.commands.fit.asked import Amounts
+from kubesched_lint.commands.fit.asked import like as like_workload
+from kubesched_lint.commands.fit.run import Fit
+from kubesched_lint.commands.fit.run import fit as counted_fit
 from kubesched_lint.commands.lint.run import entries_of, report_on, scope_of
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.wishes import Wishes
@@ -236,6 +240,33 @@ def simulate(
     return Simulation(tuple(outcomes), simulation.errors, simulation.notes, shortages)
 
 
+def fit(
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    cluster: Path | Cluster,
+    like: str = "",
+    requests: Mapping[str, str] | None = None,
+    spread: str = "",
+    apart: str = "",
+    namespace: str = "default",
+    kubernetes_version: str = "",
+) -> Fit:
+    """Return how many more pods find a node beside those that run, and what stops the next one.
+
+    The pods are ``like`` those of a workload (``shop/web``) of the manifests or the cluster, or have ``requests``
+    (``{"cpu": "2"}``) and hard rules over ``spread`` and ``apart`` (``zone``, ``node`` or a label). ``counts`` holds
+    both ends, in pods. Raises ClusterError, and ValueError for an unknown name or amount.
+    """
+    options = Options(namespace=namespace, kubernetes_version=_version(kubernetes_version))
+    known = _cluster(cluster, None)
+    assert known is not None
+    manifests = _manifests(paths, text, objects, options, cluster)
+    asked = Amounts(requests or {}, spread, apart)
+    workload = like_workload(like, manifests.inventory, known.inventory) if like else asked.workload(namespace)
+    return counted_fit(workload, f"like {workload.ref}" if like else str(asked), known, manifests.premises(options))
+
+
 def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
     return Outcome(
         object=simulation.workloads[row.number].ref,
@@ -333,4 +364,15 @@ def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mappin
     return found
 
 
-__all__ = ["Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "load_rules", "simulate"]
+__all__ = [
+    "Cluster",
+    "ClusterError",
+    "Fit",
+    "Outcome",
+    "Simulation",
+    "fit",
+    "lint",
+    "load_cluster",
+    "load_rules",
+    "simulate",
+]

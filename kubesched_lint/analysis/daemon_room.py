@@ -17,7 +17,7 @@ from kubesched_lint.scheduler.framework import diagnose, static_feasible
 from kubesched_lint.text import plural
 from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.world import Member
+from kubesched_lint.world.world import Member, World, once_per_world
 
 
 class LockedOut(Struct, frozen=True):
@@ -55,7 +55,7 @@ def _doubtful(it: Member, daemon: Member) -> NodeSet:
     state, pod = lasting_state(it.world), daemon.pod
     shared = daemon.reach.tolerated & it.usable & it.world.today
     nodes = shared if shared.bit_count() <= MOST_NODES_BESIDE else of(islice(positions(shared), MOST_NODES_BESIDE))
-    nodes &= diagnose(pod, state).feasible if nodes else nodes
+    nodes &= _open_at_first(daemon) if nodes else nodes
     if not nodes or pod.required_affinity or pod.spread:
         return nodes
     mark = state.mark()
@@ -64,6 +64,19 @@ def _doubtful(it: Member, daemon: Member) -> NodeSet:
         return nodes & ~diagnose(pod, state).feasible
     finally:
         state.undo(mark)
+
+
+def _open_at_first(daemon: Member) -> NodeSet:
+    """The nodes that are open to a DaemonSet's pod before any pod of the set comes: thousands of workloads ask."""
+    known = _known(daemon.world)
+    if daemon not in known:
+        known[daemon] = diagnose(daemon.pod, lasting_state(daemon.world)).feasible
+    return known[daemon]
+
+
+@once_per_world
+def _known(world: World) -> dict[Member, NodeSet]:
+    return {}
 
 
 def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut | None:

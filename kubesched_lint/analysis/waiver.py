@@ -26,8 +26,17 @@ class Waiver(Struct, frozen=True, eq=False):
     """For a comment after content: the line below, covered only if the comment's own line needs no waiver."""
     object: ObjectRef | None = None
     """The annotated object; None for a comment."""
+    until: str = ""
+    """Its last day as written; empty: it has no end."""
+    owner: str = ""
+    is_known: bool = False
+    """An entry of a baseline, not a waiver."""
     rendered: str = ""
     """The path of the rendered text in which ``first`` and ``last`` count, if the annotation is in its source."""
+
+    @property
+    def where(self) -> str:
+        return "baseline" if self.is_known else "annotation" if self.object else "comment"
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         return self.at
@@ -50,6 +59,8 @@ class WaiverUse(Struct, frozen=True):
     """Whether the rule did not run, so that it is unknown whether the waiver is needed."""
     unknown: str = ""
     """For a slug that no rule has: a guess that can follow the name, or one blank without a guess."""
+    has_ended: bool = False
+    """Whether its last day is over, or is no day."""
     nearest: Location | None = None
     """Location of the rule's nearest unsuppressed finding in the same file."""
 

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.attachment import has_known_class, is_attached
+from kubesched_lint.world.attachment import has_known_class, is_attached, is_surely_attached
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.world import Member
 
@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
     overlaps = rolls and replicas == 1 and unavailable == 0
     values = {"replicas": replicas, "surge": surge}
     one_node: list[tuple[Path, str]] = []
-    is_known = False
+    is_known = is_sure = False
     mounted = _mounted(it.workload)
     for at, volume, claim in _claims(it):
         if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
@@ -36,19 +36,31 @@ def check(it: Member) -> Iterator[Hazard]:
         if is_used and set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
             one_node.append((at, claim.name))
             is_known = is_known or has_known_class(it.world, claim)
+            is_sure = is_sure or is_surely_attached(it.world, claim)
     is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
     if one_node and (is_shared or overlaps) and not _one_node(it):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
+        parted = _parted(it) if is_shared and is_sure else ""
+        evidence = pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node")
+        if parted:
+            evidence = proof(f"each node holds one pod ({parted}), and the volume one node", demand=replicas, supply=1)
         yield Hazard(
             at=at,
-            evidence=pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node"),
-            severity=Severity.WARNING if is_known else Severity.NOTE,  # k3s' default class keeps pods at one node
-            values={**values, "claims": _in_words([name for _, name in one_node])},
+            evidence=evidence,
+            # k3s' default class keeps pods at one node.
+            severity=None if parted else Severity.WARNING if is_known else Severity.NOTE,
+            values={
+                **values,
+                "claims": _in_words([name for _, name in one_node]),
+                "parted": parted,
+                "pending": replicas - 1,
+            },
+            after_binding=True,
             related=(
                 *(Place(also, f"the claim {name}") for also, name in others),
                 *([replicas_wanted_here(it)] if is_shared else ()),
             ),
-            variant="one_node" if is_shared else "rollout_one_node",
+            variant="one_node_each" if parted else "one_node" if is_shared else "rollout_one_node",
             cause=" ".join(f"{it.workload.namespace}/{name}" for _, name in one_node),
         )
 
@@ -104,6 +116,16 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which holds the claim, before the new one needs it."""
     if hazard.variant.startswith("rollout"):
         yield use_recreate(it.workload)
+
+
+def _parted(it: Member) -> str:
+    """Return the rule that lets no two of its pods share a node; empty if none does."""
+    pod, everywhere = it.pod, it.world.index.with_key(HOSTNAME) == it.world.index.all if it.world.cluster else False
+    for term in pod.required_anti_affinity:
+        own = term.selector is not None and term.selector.matches(pod.labels) and not term.namespaces
+        if own and term.namespace_selector is None and term.topology_key == HOSTNAME and everywhere:
+            return f"anti-affinity over {HOSTNAME}"
+    return "host ports" if pod.host_ports and everywhere else ""
 
 
 def _one_node(it: Member) -> bool:

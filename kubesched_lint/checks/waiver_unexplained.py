@@ -11,5 +11,5 @@ from kubesched_lint.findings import Hazard, pattern
 def check(waiver: Waiver, use: WaiverUse) -> Iterator[Hazard]:
     # waiver-unused reports a waiver that suppresses nothing or names no rule; it needs no reason first.
     if waiver.rule and not use.unknown and not waiver.reason:
-        values = {"waived": waiver.rule, "where": "annotation" if waiver.object else "comment"}
+        values = {"waived": waiver.rule, "where": waiver.where}
         yield Hazard((), pattern(), values, source=waiver, victim=waiver.object)

@@ -23,6 +23,6 @@ def check(waiver: Waiver, use: WaiverUse) -> Iterator[Hazard]:
         "waived": waiver.rule,
         "guess": use.unknown.strip(),
         "line": use.nearest.span.line if use.nearest else 0,
-        "where": "annotation" if waiver.object else "comment",
+        "where": waiver.where,
     }
     yield Hazard((), pattern(), values, source=waiver, victim=waiver.object, variant=variant)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from kubesched_lint.cli.options import READING, Color, ColorOption, FailOn, OneT
 from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import clusters
+from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.audit.run import audit as audited
 from kubesched_lint.printing import say, say_exactly, tell
@@ -89,7 +89,7 @@ def audit(
         tell_configuration(aim.settings)
         try:
             cluster = cluster_of(context, aim.settings)
-            described = cluster.describe(lambda: datetime.now(UTC))
+            described = cluster.describe(now)
             of = f" of {aim.name}" if aim.name else ""
             with shown(f"auditing {many(len(cluster.inventory.nodes), 'node')}{of}"):
                 found.append((aim.name, audited(cluster, aim.settings.options, settings.rulebook, described)))

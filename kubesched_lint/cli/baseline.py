@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
@@ -17,10 +19,18 @@ from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, say, tell, visible
-from kubesched_lint.project.baseline import changes, entries_of, read_baseline, text_of, updated, without
+from kubesched_lint.project.baseline import (
+    changes_of_findings,
+    entries_of,
+    number_of_entries,
+    read_baseline,
+    text_of,
+    updated,
+    without,
+)
 from kubesched_lint.report.formats import write_file
 from kubesched_lint.rulebook.library import UnknownRuleError
-from kubesched_lint.text import plural
+from kubesched_lint.text import and_more, many
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
@@ -80,10 +90,10 @@ def write(
     old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
     entries = work.run(None).entries
     _write(file, entries)
-    message = f"{file}: {_many(len(entries))}"
+    message = f"{file}: {_many(entries)}"
     if old is not None:
-        new = sum((Counter(entries) - Counter(old)).values())
-        gone = sum((Counter(old) - Counter(entries)).values())
+        new = number_of_entries((Counter(entries) - Counter(old)).elements())
+        gone = number_of_entries((Counter(old) - Counter(entries)).elements())
         message += f"; {new} new, {gone} gone"
     tell(message)
     if old is None and settings.maybe("baseline") != file:
@@ -114,9 +124,10 @@ def prune(
         _give_up(f"{file} is for all targets: leave out --target, or name a file for these with --baseline")
     old = _read(file, settings.rulebook)
     gone = work.run(file).gone
+    left = without(old, gone)
     if gone:
-        _write(file, without(old, gone))
-    tell(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone")
+        _write(file, left)
+    tell(f"{file}: {_many(left)}; {number_of_entries(old) - number_of_entries(left)} gone")
 
 
 @app.command(cls=Command)
@@ -142,17 +153,17 @@ def update(
     old = _read(file, settings.rulebook)
     found = _work(context, settings, paths, target).run(file)
     entries = updated(old, found.entries, found.gone)
-    differences = tuple(changes(old, entries))
+    differences = tuple(changes_of_findings(old, entries))
     if differences:
         _write(file, entries)
-    notes = [_new_rule(change, settings.rulebook) for change in differences]
-    for change, note in zip(differences, notes, strict=True):
-        say(_line(change, note))
-    signs = [change.sign for change in differences]
+    notes = [_new_rule(change, settings.rulebook) for change, _ in differences]
+    for (change, others), note in zip(differences, notes, strict=True):
+        say(_line(change, note, others))
+    signs = [change.sign for change, _ in differences]
     by_rules = sum(map(bool, notes))
     new = f"{signs.count('+')} new" + (f" ({by_rules} by rules of {__version__})" if by_rules else "")
     counts = f"{new}, {signs.count('-')} gone, {signs.count('~')} of another severity"
-    tell(f"{file}: {_many(len(entries))}; {counts if differences else 'nothing changed'}")
+    tell(f"{file}: {_many(entries)}; {counts if differences else 'nothing changed'}")
 
 
 def _new_rule(change: Change, rulebook: Rulebook) -> str:
@@ -162,11 +173,12 @@ def _new_rule(change: Change, rulebook: Rulebook) -> str:
     return f"rule of {__version__}" if is_recent else ""
 
 
-def _line(change: Change, note: str = "") -> str:
+def _line(change: Change, note: str = "", others: int = 0) -> str:
     """Return one line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
     before, after, entry = change.before, change.after, change.entry
     severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
-    parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]
+    subject = f"{entry.object}{and_more(others, 'object')}"
+    parts = [f"{change.sign} {severity}", entry.rule, subject, *([f"at {entry.at}"] if entry.at else [])]
     return visible("  ".join((*parts, *(f"({why})" for why in (change.why, note) if why))))
 
 
@@ -223,7 +235,7 @@ def _work(context: typer.Context, settings: Settings, paths: list[str] | None, n
     found, targets, question = chosen(context, settings, paths or (), names)
     if question:
         context.fail(f"{question}.")
-    return _Work(settings, tuple(found), targets)
+    return _Work(replace(settings, is_recording=True), tuple(found), targets)
 
 
 def _refuse_errors(report: Report) -> None:
@@ -249,8 +261,8 @@ def _write(file: str, entries: tuple[KnownFinding, ...]) -> None:
         _give_up(str(error))
 
 
-def _many(number: int) -> str:
-    return f"{number} {plural(number, 'known finding')}"
+def _many(entries: Iterable[KnownFinding]) -> str:
+    return many(number_of_entries(entries), "known finding")
 
 
 def _give_up(message: str) -> NoReturn:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -43,6 +44,8 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
+    claiming: Callable[[Report], Report] | None = None
+    """Adds to the report of the run what no target reads; None if there are no targets, or some are chosen."""
 
 
 def linted(call: Invocation) -> int:
@@ -67,6 +70,8 @@ def _linted_once(call: Invocation) -> int:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
+        if wanted.claiming is not None:
+            run = replace(run, report=wanted.claiming(run.report))
         if mending:
             reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
         show(
@@ -104,16 +109,19 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     settings = settle(call, paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
-    from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
+    from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
 
+    claiming = None
+    if settings.config.targets and not names:
+        claiming = partial(saying_unclaimed, settings=settings, paths=tuple(paths))
     paths, several, question = chosen(call, settings, paths, names)
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
         one = several[0]
-        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name)
+        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name, claiming)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
-    return _Wanted(settings, paths, several, question, shares_baseline)
+    return _Wanted(settings, paths, several, question, shares_baseline, claiming=claiming)
 
 
 def _run(

@@ -91,7 +91,7 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         rich_help_panel=OUTPUT,
-        help="In text: name the skipped rules, and list the known findings.",
+        help="In text: tell everything, also what is skipped, assumed or known.",
     ),
 ]
 Targets = Annotated[

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import chdir
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
-from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, takes
+from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, Verbose, takes
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import aims
-from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import about_unclaimed, aims
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
+from kubesched_lint.cluster.read import contents, read_stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
@@ -25,7 +30,7 @@ from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.project.commits import HEAD
+from kubesched_lint.project.commits import HEAD, as_relative
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.palette import terminal_width, wants_color
@@ -79,6 +84,25 @@ def plan(
             "--against-cluster", help="Compare with what runs in the cluster; all arguments are files and folders."
         ),
     ] = False,
+    cluster_before: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster-before",
+            metavar="PATH",
+            help="The cluster before the change, to compare nodes and pools. [default: with one commit as BASE, that "
+            "commit's version of --cluster]",
+            show_default=False,
+        ),
+    ] = None,
+    terraform: Annotated[
+        str | None,
+        typer.Option(
+            "--terraform",
+            metavar="FILE",
+            help="Apply the node groups of a plan, as `terraform show -json tfplan` prints it, to the cluster.",
+            show_default=False,
+        ),
+    ] = None,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to compare.")] = EVENTS,
     output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.TEXT,
     gate: Annotated[
@@ -92,6 +116,7 @@ def plan(
     detailed: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if there are changes, and nothing else to report.")
     ] = False,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
@@ -111,6 +136,8 @@ def plan(
 
       kubesched-lint plan --against-cluster manifests/ -c snapshot.json
 
+      kubesched-lint plan manifests/ -c nodes.json --terraform tfplan.json
+
       kubesched-lint plan rendered-before/ rendered-after/ -c cluster.yaml --detailed-exitcode
     """
     if arguments and not against_cluster and _lacks_base(arguments[0]):
@@ -118,19 +145,23 @@ def plan(
     base, given = _parted(arguments or (), has_target=target is not None or _has_targets(context, arguments))
     if against_cluster:
         base, given = "", arguments or ()
-    environments = tuple(env or ())
-    chosen = tuple(e.strip() for e in events.split(",") if e.strip())
+    asked = _Asked(
+        base, tuple(e.strip() for e in events.split(",") if e.strip()), tuple(env or ()), cluster_before, terraform
+    )
     try:
         parts = []
-        for aim in aims(context, settle(context, given), given, target):
+        settings = settle(context, given)
+        for aim in aims(context, settings, given, target):
             tell_configuration(aim.settings)
             with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
-                parts.append((aim.name, _planned(context, aim, base, chosen, environments)))
-    except (ClusterError, SideError, UnknownRuleError, ValueError) as error:
+                parts.append((aim.name, _planned(context, aim, asked)))
+    except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     found = together(parts)
-    _print(found, output, color)
+    if len(parts) > 1 and (beside := about_unclaimed(settings)):
+        found = replace(found, notes=(*found.notes, beside))
+    _print(found, output, color, verbose=verbose)
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
 
 
@@ -155,27 +186,63 @@ def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequenc
     return (arguments[0], arguments[1:]) if arguments else (HEAD, ())
 
 
-def _planned(context: typer.Context, aim: Aim, base: str, events: Sequence[str], environments: tuple[str, ...]) -> Plan:
+class _Asked(Struct, frozen=True):
+    """What the command line asks for, whatever the target."""
+
+    base: str
+    events: tuple[str, ...]
+    environments: tuple[str, ...]
+    cluster_before: str | None
+    terraform: str | None
+
+
+def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
     """Return the plan; without a base, against what runs.
 
-    Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
+    Raises ClusterError, SideError, TerraformError, UnknownRuleError, and ValueError for an unknown event.
     """
     settings, paths = aim.settings, aim.paths
-    options = replace(settings.options, environments=environments)
+    options = replace(settings.options, environments=asked.environments)
     where = settings.maybe("cluster")
     cluster = cluster_of(context, settings)
-    if not base:
+    pools = None if asked.terraform is None else read_terraform(asked.terraform)
+    given = None if asked.cluster_before is None else read_stated(asked.cluster_before, settings.cluster_options)
+    judge = partial(planned, cluster=cluster, rulebook=settings.rulebook, events=asked.events, terraform=pools)
+    if not asked.base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
         after = Version(first_few(paths), manifests, options)
         _check_not_empty(after)
-        return planned(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
-    with sides_of(base, paths) as sides:
+        return judge(as_it_runs(after, cluster), after, running=True, former=given)
+    # The cluster of two commits is today's: what differs there is no change of one side.
+    beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
+    with sides_of(asked.base, paths, beside) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
-        both = zip(sides, read, strict=True)
-        before, after = (Version(side.name, each, options, tuple(side.unread), side.root) for side, each in both)
+        before, after = (
+            Version(side.name, each, options, tuple(side.unread), side.root, side.folder or os.curdir)
+            for side, each in zip(sides, read, strict=True)
+        )
         after = replace(after, errors=tuple(changed_submodules(*sides)))
+        if given is None and beside and sides[0].folder:
+            given = _former(beside[0], sides[0].folder, settings)
         _check_not_empty(before, after)
-        return planned(before, after, cluster, settings.rulebook, events)
+        return judge(before, after, former=given)
+
+
+def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
+    """Return the cluster as a commit has its files; None if these are not there, or the same."""
+    now = contents(path)
+    with chdir(folder):
+        relative = as_relative(path)
+        if now is None or not os.path.lexists(relative):
+            return None
+        try:
+            then = contents(relative)
+            if then is None or [data for _, data in then] == [data for _, data in now]:
+                return None
+            return read_stated(relative, settings.cluster_options)
+        except (ClusterError, OSError) as error:
+            tell(f"the cluster before the change is taken for that after it: {error}")
+            return None
 
 
 def _check_not_empty(*versions: Version) -> None:
@@ -184,11 +251,12 @@ def _check_not_empty(*versions: Version) -> None:
         raise ValueError("no Kubernetes object found: nothing was compared")
 
 
-def _print(found: Plan, output: PlanFormat, color: Color) -> None:
+def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:
     match output:
         case PlanFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            say(as_text(found, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+            room = terminal_width(sys.stdout, os.environ)
+            say(as_text(found, color=painted, room=room, verbose=verbose), painted=painted)
         case PlanFormat.JSON:
             say_exactly([as_json(found), "\n"])
         case PlanFormat.MARKDOWN:
@@ -204,5 +272,5 @@ def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:
         is_failed = found.is_worse
     else:
         least, worst = FAIL_ON[gate.value], found.worst_finding
-        is_failed = least is not None and worst is not None and worst >= least
+        is_failed = least is not None and (bool(found.never_end) or (worst is not None and worst >= least))
     return 1 if is_failed else 3 if detailed and not found.is_empty else 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, timedelta
 from enum import Enum
-from time import gmtime, strftime, time
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 
 from kubesched_lint.cli.invocation import is_given, refused
+from kubesched_lint.clock import VARIABLE, ClockError, now, today
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import InputError, Severity
@@ -46,6 +47,8 @@ class Settings(Struct, frozen=True):
     exclude: Globs
     rulebook: Rulebook
     config: Config = field(default_factory=Config)
+    is_recording: bool = False
+    """Whether the findings become a baseline: no exception ends there, so that it cannot know that one has ended."""
     together: tuple[str, ...] = ()
     """The paths of the target, if a run is about one."""
 
@@ -97,6 +100,7 @@ class Settings(Struct, frozen=True):
             exclude=self.exclude,
             include_tests=self.flag("include-tests"),
             together=self.together,
+            today="" if self.is_recording else today(),
             kinds=kinds_with(self.names("workload-folders")),
         )
 
@@ -117,6 +121,10 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
     Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``. Raises ConfigError,
     and the parser's usage errors.
     """
+    try:
+        now()
+    except ClockError as error:
+        raise ConfigError([InputError(VARIABLE, str(error).partition(": ")[2])]) from None
     copy = context.params.get("files_from") or ""
     rulebook = rulebook_with([in_copy(folder, copy) for folder in context.params.get("rule_folders") or ()])
     config = _config(context, paths, rulebook, copy)
@@ -150,7 +158,8 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
 
 def _fresh_since(duration: str) -> str:
     """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
-    return strftime("%Y-%m-%dT%H:00:00+00:00", gmtime(time() - (seconds_of(duration) or 0)))
+    since = now() - timedelta(seconds=seconds_of(duration) or 0)
+    return since.astimezone(UTC).strftime("%Y-%m-%dT%H:00:00+00:00")
 
 
 def cluster_of(context: Invocation, settings: Settings) -> Cluster:

@@ -85,7 +85,10 @@ def simulate(
             "NAME=N", "Also simulate scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N. Repeatable."
         ),
     ] = None,
-    lose: Annotated[list[str] | None, _repeatable("NODES", f"Also simulate the loss of these nodes: {_NODES}.")] = None,
+    lose: Annotated[
+        list[str] | None,
+        _repeatable("NODES[:END]", f"Also simulate the loss of these nodes: {_NODES}. END: deleted, unreachable."),
+    ] = None,
     taint: Annotated[
         list[str] | None, _repeatable("[NODES:]KEY[=VALUE]:EFFECT", "Also simulate this taint on nodes.")
     ] = None,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
 from kubesched_lint.report.footer import summary_of
@@ -19,6 +20,7 @@ from kubesched_lint.text import did_you_mean, first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.findings import Report
 
 
 def chosen(
@@ -93,6 +95,29 @@ def clusters(context: Invocation, settings: Settings, name: str | None) -> list[
         key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)
         found.setdefault(key, []).append(aim)
     return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for same in found.values()]
+
+
+def saying_unclaimed(report: Report, settings: Settings, paths: Sequence[str] = ()) -> Report:
+    """Return the report of all targets, or of named paths, with what no target reads.
+
+    Of named paths it says so only if the configuration makes it an error.
+    """
+    is_error = settings.text("unclaimed") == ERROR
+    if paths and _are_all_targets(settings, paths):
+        paths = ()
+    if paths and not is_error:
+        return report
+    words = about_unclaimed(settings, paths)
+    return with_unclaimed(report, words, settings.config.file, is_error=is_error)
+
+
+def about_unclaimed(settings: Settings, paths: Sequence[str] = ()) -> str:
+    """Return the sentence about what no target reads of the repository, or of named paths; empty without any."""
+    targets = settings.config.targets
+    clusters = {cluster for one in targets if (cluster := settings_of(settings, one).maybe("cluster"))}
+    if paths:
+        return unclaimed_files(paths, targets, settings.options, clusters)
+    return unclaimed(settings.config.file, targets, settings.options, clusters, render=settings.flag("render"))
 
 
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import refused
 from kubesched_lint.cli.opening import opened
 from kubesched_lint.findings import Finding, Report
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.report.as_text import render
-from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings, outcome
 from kubesched_lint.report.limits import MOST_LINES

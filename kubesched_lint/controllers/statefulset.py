@@ -24,6 +24,8 @@ class OrdinalPod(NamedTuple):
 
     revision: int
     ready: bool
+    terminating: bool = False
+    """It is deleted and still there: nobody replaces it."""
 
 
 class StatefulSetSync(NamedTuple):
@@ -82,15 +84,16 @@ def sync(
         return StatefulSetSync(create=tuple(missing))
     condemned = sorted((o for o in members if o >= replicas), reverse=True)
     if condemned:
-        return StatefulSetSync(delete=_condemned(members, condemned, ordered=ordered))
+        going = _condemned(members, condemned, ordered=ordered)
+        return StatefulSetSync(delete=tuple(o for o in going if not members[o].terminating))
     if on_delete:
         return StatefulSetSync()
     if budget is not None:
         idle = {o for o in range(replicas) if not members[o].ready}
-        old = {o for o in range(replicas) if members[o].revision != newest}
+        old = {o for o in range(replicas) if members[o].revision != newest and not members[o].terminating}
         return StatefulSetSync(update=updated(budget, old, idle, partition))
     for ordinal in range(replicas - 1, partition - 1, -1):
-        if members[ordinal].revision != newest:
+        if members[ordinal].revision != newest and not members[ordinal].terminating:
             return StatefulSetSync(delete=(ordinal,))
         if not members[ordinal].ready:
             return StatefulSetSync()

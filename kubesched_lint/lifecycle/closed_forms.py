@@ -45,7 +45,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         loose = room.within(open_ & ~index.with_key(term.topology_key), wanted)
         domains = index.domains_of(term.topology_key, open_)
         total = loose + domains
-        takes = plural(domains, "takes", "take")
+        takes = plural(domains or 1, "takes", "take")
         return Counted(min(total, wanted), f"{number_of_domains(domains, term.topology_key)} {takes} one pod each")
     if hard:
         constraint = hard[0]

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
+from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.revisions import is_mixed, stands_well
-from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.supposed_bounds import rolling_total, supposed_bounds, surging
+from kubesched_lint.lifecycle.unreachable import if_unreachable, losses
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
@@ -28,6 +29,8 @@ from kubesched_lint.scheduler.framework import as_checked
 
 def count(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
+    if event in UNREACHABLE_OF:
+        return if_unreachable(setting, event, number, count(setting, UNREACHABLE_OF[event], number))
     work.spend(work.SETUP + len(setting.workloads) // 4)
     bounds = _despite_deletions(setting, event, number)
     if setting.leaving and bounds.least.pods and may_miss([setting.pods[number]], setting.cluster):
@@ -181,7 +184,7 @@ def _spares_none(setting: Setting, number: int) -> bool:
 def _count(setting: Setting, event: str, number: int) -> EventBounds:
     bounds = _foreseen(setting, event, number)
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
-        lost = zones_of(setting) if event == "zone-loss" else [0]
+        lost = losses(setting, event) if event == "zone-loss" else [0]
         if not finds_room(setting, number, lost, int(event != "zone-loss")):
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
@@ -374,8 +377,9 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
 def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        nodes = (1 << position for position in range(len(setting.nodes)))
-        return _fewer_daemons(setting, number, nodes) if gone else _placed(setting, number, wanted)
+        return (
+            _fewer_daemons(setting, number, losses(setting, "node-loss")) if gone else _placed(setting, number, wanted)
+        )
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     # A drain that a budget stops leaves pods where they are.
     surely = gone or not (setting.guards(number) or comes_back(setting, number))
@@ -400,7 +404,7 @@ def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> 
 
 def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     wanted = setting.wanted(number)
-    lost = zones_of(setting)
+    lost = losses(setting, "zone-loss")
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
@@ -409,12 +413,6 @@ def _without_a_zone(setting: Setting, number: int) -> EventBounds:
         return max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
 
     return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
-
-
-@once_per_setting
-def zones_of(setting: Setting) -> list[NodeSet]:
-    """Return the nodes of each zone."""
-    return [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
 
 
 def _drained(setting: Setting, number: int) -> EventBounds:

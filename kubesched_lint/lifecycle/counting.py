@@ -14,7 +14,8 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.lifecycle.unreachable import if_unreachable, why_apart
 
 
 class Counting:
@@ -27,6 +28,9 @@ class Counting:
     def bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
         """Return the bounds of a workload; ``members`` are those that can affect it."""
         bounds = self._known.get((event, number))
+        if bounds is None and event in UNREACHABLE_OF:
+            deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+            bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
         if bounds is None:
             bounds = count(self.setting, event, number)
             doubt = self._doubt(event, members, number) if bounds.is_fine else ""
@@ -37,6 +41,14 @@ class Counting:
                 sharpened(self.setting, event, number, bounds)
             self._known[event, number] = bounds
         return bounds
+
+    def tells_apart(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether a workload may end otherwise on unreachable nodes (``event``) than without deleted ones.
+
+        Counting asks only what concerns the workload itself; to a search it may matter what others do.
+        """
+        deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
 
     def exceeds(self, members: Collection[int], states: int) -> bool:
         """Whether a search over members that preempts nothing surely meets more states of a deploy.

@@ -10,10 +10,9 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.counted import count, is_fine_if_granted
 from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.event_outcomes import zones
 from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
-from kubesched_lint.lifecycle.setting import LOSSES, Setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting, zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
 
 SERVER_SAYS = "the API server says"
@@ -55,7 +54,8 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
 
 def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> int:
     """Return the fewest pods wanted after any loss: a DaemonSet wants one pod fewer per lost node."""
-    if setting.workloads[number].kind != "DaemonSet" or event not in ("node-loss", "zone-loss"):
+    event = UNREACHABLE_OF.get(event, event)
+    if setting.workloads[number].kind != "DaemonSet" or event not in UNREACHABLE_OF.values():
         return wanted
     nodes, positions = targets(setting.pods[number], setting.index)[0], setting.index.positions
     lost = [nodes & of([positions[name] for name in names]) for names in zones(setting).values()]
@@ -69,7 +69,11 @@ def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cel
     Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only
     a rollout requests more than the quota allows.
     """
-    if event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(setting, number):
+    if (
+        event in UNREACHABLE_OF
+        or event not in ("deploy", "scale-down", *LOSSES)
+        or not quotas.goes_both_ways(setting, number)
+    ):
         return None
     devices = setting.need_devices(group_of(setting, number))
     if devices or not all(is_fine_if_granted(setting, each, number) for each in {"deploy", event}):

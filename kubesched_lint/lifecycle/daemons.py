@@ -55,12 +55,21 @@ def without_orphans(pod_types: PodTypes, state: State, number: int) -> State:
 class Daemons:
     """One DaemonSet on one set of nodes: results depend on the arguments only, inside it is mutable."""
 
-    def __init__(self, pod_types: PodTypes, index: NodeIndex, symmetry: Symmetry, desired: DesiredState) -> None:
+    def __init__(
+        self,
+        pod_types: PodTypes,
+        index: NodeIndex,
+        symmetry: Symmetry,
+        desired: DesiredState,
+        unreachable: NodeSet = EMPTY,
+    ) -> None:
+        """On nodes that are ``unreachable``, pods stay, and none is wanted."""
         self._pod_types = pod_types
         self._symmetry = symmetry
         self.desired = desired
         self._slot = pod_types.slot(desired.workload, desired.revision, unready=desired.unready)
-        self.run, self._stay = daemonset.targets(pod_types.pods[desired.workload][desired.revision], index)
+        run, self._stay = daemonset.targets(pod_types.pods[desired.workload][desired.revision], index)
+        self.run = run & ~unreachable
         self._shown = empty(len(index))
         self._pods = [_NOBODY] * len(index)
         """Per node: the pods of the DaemonSet."""

@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
-from kubesched_lint.lifecycle.node_events import drain, lose
+from kubesched_lint.lifecycle.node_events import drain, lose, lose_contact
 from kubesched_lint.lifecycle.quotas import as_granted
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting, zones
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State, tally
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
 
 _SCALE_TO = "scale-to-"
@@ -174,7 +173,7 @@ class EventOutcomes:
 
     def _of(self, event: str, number: int) -> int:
         """Return the workload that an event changes; -1 if it concerns all of them alike."""
-        is_shared = event in ("deploy", "node-loss", "zone-loss", "drain") or self.setting.supposes(event) is not None
+        is_shared = event in ("deploy", *LOSSES) or self.setting.supposes(event) is not None
         return -1 if is_shared else number
 
     def _forks(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
@@ -210,6 +209,12 @@ class EventOutcomes:
             case "zone-loss":
                 for zone, names in zones(self.setting).items():
                     yield zone, partial(lose, names=names)
+            case "node-unreachable":
+                for node in self.nodes:
+                    yield node, partial(lose_contact, names=[node])
+            case "zone-unreachable":
+                for zone, names in zones(self.setting).items():
+                    yield zone, partial(lose_contact, names=names)
             case "drain":
                 for node in self.nodes:
                     yield node, partial(drain, name=node)
@@ -242,16 +247,6 @@ def size_after(setting: Setting, event: str, number: int) -> int:
     return min(least, replicas)
 
 
-@once_per_setting
-def zones(setting: Setting) -> dict[str, list[str]]:
-    """Return zone → names of its nodes."""
-    found: dict[str, list[str]] = {}
-    for node in setting.nodes:
-        if ZONE in node.labels:
-            found.setdefault(node.labels[ZONE], []).append(node.name)
-    return found
-
-
 def _may_stay(desired: DesiredState) -> int:
     """Return how many old pods may stay: all with OnDelete or without rollouts, else those below a partition."""
     strategy = desired.spec.strategy
@@ -270,6 +265,7 @@ def with_new_template(workload: Workload) -> Workload:
 
 def idle(setting: Setting, event: str, number: int) -> str:
     """Return why an event does not concern a workload; empty if it does."""
+    event = UNREACHABLE_OF.get(event, event)
     workload, scaler = setting.workloads[number], setting.scalers.get(number)
     scalable = workload.kind in SCALED
     if workload.suspended and not workload.replicas:

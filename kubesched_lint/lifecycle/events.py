@@ -126,6 +126,8 @@ class Story:
         ``by_likeness``: courses bind pods to the first of equal nodes."""
         resources = device_class_resources(objects.device_classes, kubernetes_version)
         self.index = NodeIndex(nodes, resources) if index is None else index
+        self.unreachable = frozenset[str]()
+        """The nodes that report no more: what is bound there does not run."""
         self.objects = objects
         self.admission = admission or Admission(objects, kubernetes_version)
         self.pod_types = PodTypes()
@@ -196,6 +198,7 @@ class Story:
                 symmetric=symmetric,
                 preempting=self.preempting,
                 against=self.against,
+                unreachable=self.unreachable,
             )
         return known
 

@@ -127,7 +127,7 @@ def _full_nodes(setting: Setting, number: int, rivals: Rivals, among: NodeSet, e
     near = _near(setting, wants, rivals, among)
     resources = [r for r in wants if any(r in k.missing for k in near.kinds)]
     full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
-    if len(resources) > 1:
+    if len(resources) > 1 and full >= enough:  # else it need not be sharper
         full = min(full, *_full_by_all(resources, near.kinds, near.choosing))
     full = min(full, among.bit_count())
     if full >= enough > 0:

@@ -94,13 +94,14 @@ class Holdings:
         return not pod.node_name and profile_of(pod).allocates_devices
 
     def _are_kin(self, slot: int, other: int) -> bool:
-        """Whether pods pass from one to the other while they run: as other ordinals of a StatefulSet are left."""
-        slots = self._pod_types.slots
-        return (
-            min(slot, other) >= 0
-            and slots[slot][:2] == slots[other][:2]
-            and slots[slot].ordinal != slots[other].ordinal
-        )
+        """Whether pods pass from one to the other while they are bound: as other ordinals of a StatefulSet are left.
+
+        So they do, too, when their node is unreachable.
+        """
+        slots, ends = self._pod_types.slots, self._pod_types.ended
+        if min(slot, other) < 0 or slots[slot][:2] != slots[other][:2]:
+            return False
+        return slots[slot].ordinal != slots[other].ordinal or ends[slot] != ends[other]
 
     def _renamed(self, number: int, slot: int) -> int:
         return self._pod_types.holding(self._pod_types.holdings[number]._replace(slot=slot))

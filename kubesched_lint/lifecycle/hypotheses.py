@@ -6,20 +6,23 @@ settled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.admission.mutating import EVICTION_TAINTS
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.limits import MOST_COMBINED
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.node import REGION, ZONE, Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import CSINode
-from kubesched_lint.scheduler.tolerance import tolerates
+from kubesched_lint.scheduler.tolerance import UNREACHABLE, tolerates
 
 Names = frozenset[str]
+_LARGE_ZONE, _PARTLY_OUT = 50, 0.55
+"""The defaults of --large-cluster-size-threshold, asked of each zone, and of --unhealthy-zone-threshold."""
 
 
 class Newcomer(Struct, frozen=True):
@@ -36,9 +39,14 @@ class NodeChange(Struct, frozen=True):
     """How the nodes of a cluster change at one moment. Nodes are given by name."""
 
     lost: Names = frozenset()
+    """Their Node objects and their pods are deleted."""
     tainted: tuple[tuple[Names, Taint], ...] = ()
     unlabelled: tuple[tuple[Names, str], ...] = ()
     added: tuple[Newcomer, ...] = ()
+    unreachable: Names = frozenset()
+    """Nobody hears of them any more: their Node objects stay, with taints, and nobody there ends their pods."""
+    halted: Names = frozenset()
+    """Those of ``unreachable`` from which nothing is evicted (see ``with_halted``)."""
 
     def index(self, before: NodeIndex) -> NodeIndex:
         """Return the index of the nodes afterwards: those that stay, in their order, then those that come."""
@@ -46,7 +54,7 @@ class NodeChange(Struct, frozen=True):
 
     def nodes(self, before: Iterable[Node]) -> Iterator[Node]:
         """Yield the nodes afterwards."""
-        is_changed = bool(self.tainted or self.unlabelled)
+        is_changed = bool(self.tainted or self.unlabelled or self.unreachable)
         for node in before:
             if node.name not in self.lost:
                 yield self._changed(node) if is_changed else node
@@ -54,7 +62,7 @@ class NodeChange(Struct, frozen=True):
             yield self._changed(newcomer.node)
 
     def _changed(self, node: Node) -> Node:
-        taints = tuple(t for names, t in self.tainted if node.name in names and t not in node.taints)
+        taints = tuple(t for t in self._new_taints(node.name) if t not in node.taints)
         dropped = {key for names, key in self.unlabelled if node.name in names and key in node.labels}
         if not taints and not dropped:
             return node
@@ -64,11 +72,20 @@ class NodeChange(Struct, frozen=True):
         labels = {key: value for key, value in node.labels.items() if key not in dropped}
         return replace(node, taints=(*kept, *taints), labels=labels)
 
+    def _new_taints(self, node: str) -> Iterator[Taint]:
+        yield from (taint for names, taint in self.tainted if node in names)
+        yield from UNREACHABLE if node in self.unreachable else ()
+
     def objects(self, before: Inventory) -> Inventory:
         """Return the objects of the cluster afterwards; pods of others leave their nodes as all pods do."""
-        pods = tuple(bound for bound in before.pods if not self.evicts(bound.pod, bound.node))
-        if len(pods) == len(before.pods) and not self.added:
+        evicted = frozenset(bound for bound in before.pods if self.evicts(bound.pod, bound.node))
+        if not evicted and not self.added:
             return before
+        pods = (
+            bound if bound not in evicted else replace(bound, terminating=True)
+            for bound in before.pods
+            if bound not in evicted or bound.node in self.unreachable
+        )
         return replace(
             before,
             pods=(*pods, *(bound for newcomer in self.added for bound in newcomer.pods)),
@@ -78,13 +95,18 @@ class NodeChange(Struct, frozen=True):
     @property
     def touched(self) -> Names:
         """The names of the nodes that do not stay as they are."""
-        parts = (self.lost, *(names for names, _ in self.tainted), *(names for names, _ in self.unlabelled))
+        parts = (
+            self.lost,
+            self.unreachable,
+            *(names for names, _ in self.tainted),
+            *(names for names, _ in self.unlabelled),
+        )
         return frozenset().union(*parts)
 
     @property
     def deletes(self) -> bool:
         """Whether pods may be deleted: those of lost nodes, and those that a NoExecute taint evicts."""
-        return bool(self.lost) or any(taint.effect == "NoExecute" for _, taint in self.tainted)
+        return bool(self.lost or self.unreachable) or any(taint.effect == "NoExecute" for _, taint in self.tainted)
 
     def evicts(self, pod: Pod, node: str) -> bool:
         """Return whether a pod must leave this node, at once or when its tolerations end.
@@ -94,7 +116,38 @@ class NodeChange(Struct, frozen=True):
         """
         if node in self.lost:
             return True
+        if node in self.unreachable and node not in self.halted and any(leaves(pod, taint) for taint in UNREACHABLE):
+            return True
         return any(node in names and leaves(pod, taint) for names, taint in self.tainted)
+
+
+def made_unreachable(names: Iterable[str], nodes: Sequence[Node]) -> NodeChange:
+    """Return the change in which nodes report no more."""
+    return with_halted(NodeChange(unreachable=frozenset(names)), nodes)
+
+
+def with_halted(change: NodeChange, nodes: Sequence[Node]) -> NodeChange:
+    """Return the change of these nodes with those from which nothing is evicted.
+
+    The controller stops while every zone is out. It also stops in a zone in which more than two nodes are out, 55 % or
+    more but not all, unless it is large (``pkg/controller/nodelifecycle``, ComputeZoneState, ReducedQPSFunc).
+    """
+    out, zones = change.unreachable, dict[tuple[str, str], list[Node]]()
+    for node in change.nodes(nodes):
+        zones.setdefault((node.labels.get(REGION, ""), node.labels.get(ZONE, "")), []).append(node)
+    down = {zone: [n for n in own if n.name in out or not _is_ready(n)] for zone, own in zones.items()}
+    if all(len(down[zone]) == len(own) for zone, own in zones.items()):
+        return replace(change, halted=out)
+    halted = (node for zone, own in zones.items() if _is_partly_out(len(down[zone]), len(own)) for node in own)
+    return replace(change, halted=out.intersection(node.name for node in halted))
+
+
+def _is_ready(node: Node) -> bool:
+    return not any(taint.key in EVICTION_TAINTS for taint in node.taints)
+
+
+def _is_partly_out(down: int, nodes: int) -> bool:
+    return 2 < down < nodes <= _LARGE_ZONE and down >= _PARTLY_OUT * nodes
 
 
 def leaves(pod: Pod, taint: Taint) -> bool:
@@ -136,8 +189,11 @@ class Hypothesis(Struct, frozen=True):
         return frozenset(event for event, is_part in parts.items() if is_part)
 
 
-def together(event: str, parts: Iterable[Hypothesis]) -> Hypothesis:
-    """Return the hypothesis that all parts happen at once; new nodes are tainted as the nodes that they resemble."""
+def together(event: str, parts: Iterable[Hypothesis], nodes: Sequence[Node]) -> Hypothesis:
+    """Return the hypothesis that all parts happen at once; new nodes are tainted as the nodes that they resemble.
+
+    ``nodes``: as they are before.
+    """
     parts = tuple(parts)
     changes = [part.change for part in parts]
     added = tuple(newcomer for c in changes for newcomer in c.added)
@@ -145,15 +201,17 @@ def together(event: str, parts: Iterable[Hypothesis]) -> Hypothesis:
     def with_added(names: Names) -> Names:
         return names | {newcomer.node.name for newcomer in added if newcomer.like in names}
 
+    lost = frozenset[str]().union(*(c.lost for c in changes))
     change = NodeChange(
-        frozenset().union(*(c.lost for c in changes)),
+        lost,
         tuple(dict.fromkeys((with_added(names), taint) for c in changes for names, taint in c.tainted)),
         tuple(dict.fromkeys((with_added(names), key) for c in changes for names, key in c.unlabelled)),
         added,
+        frozenset().union(*(c.unreachable for c in changes)) - lost,
     )
     return Hypothesis(
         event,
-        change,
+        with_halted(change, nodes),
         {number: size for part in parts for number, size in part.sizes.items()},
         any(part.rolls for part in parts),
         tuple(dict.fromkeys(name for part in parts for name in part.upgraded)),

@@ -41,6 +41,10 @@ class NodeEvent:
         self._after = after
         self._change = change
         at, index = before.oracle.index.positions, after.oracle.index
+        self._unreachable = sorted(at[name] for name in change.unreachable if name in at)
+        """Positions before the change."""
+        self._later = {p: index.positions[before.oracle.index.names[p]] for p in self._unreachable}
+        """The same → their positions afterwards."""
         came = {newcomer.node.name for newcomer in change.added}
         self._touched = sorted(at[name] for name in change.touched if name in at)
         at = at if not came else {name: -1 if name in came else at[name] for name in index.names}
@@ -50,7 +54,16 @@ class NodeEvent:
     def enter(self, state: State) -> Iterator[State]:
         """Yield the states after the change; DaemonSet pods that wait for a lost node stay until the next sync."""
         transitions, oracle, later = self._before, self._before.oracle, self._after.oracle
-        here = [(slot, n) for p in self._touched for slot, n in state.bound[p] if self._must_go(slot, p)]
+        apart = frozenset(
+            s for p in self._unreachable for s, _ in state.bound[p] if self._are_replaced_in_turn(s, state)
+        )
+        here = [
+            (slot, n)
+            for p in self._touched
+            if p not in self._unreachable
+            for slot, n in state.bound[p]
+            if self._must_go(slot, p)
+        ]
         leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
         gone = [oracle.pod(slot) for slot, _ in here if slot not in leaving]
 
@@ -61,11 +74,28 @@ class NodeEvent:
         for slot, count in here:
             after = with_leaving(after, slot, count) if slot in leaving else transitions.remade(after, slot, count)
             after = after if slot in leaving else transitions.synced(after, slot)
+        after = self._ended(after, state, apart)
         after = transitions.looked_at(state, after, wakes)
         if later.may_miss():
             yield from overlooked(oracle, state, later, after, wakes, self._origin)
         else:
             yield after
+
+    def _ended(self, after: State, before: State, apart: Collection[int]) -> State:
+        """Return the state with the pods of nodes that are unreachable terminating, or not ready where they may stay.
+
+        Their controllers replace those that terminate. The pods of the slots ``apart`` follow one by one.
+        """
+        pod_types, later = self._before.pod_types, self._later
+        for p in self._unreachable:
+            for slot, count in before.bound[p]:
+                goes = self._must_go(slot, p)
+                if pod_types.kind(slot) == "DaemonSet" or (goes and slot in apart) or pod_types.terminating[slot]:
+                    continue
+                ended = pod_types.stranded(slot, terminating=goes)
+                after = with_bound(with_bound(after, later[p], slot, -count), later[p], ended, count)
+                after = self._before.remade(after, slot, count) if goes else after
+        return after
 
     def _must_go(self, slot: int, position: int) -> bool:
         oracle = self._before.oracle
@@ -90,7 +120,8 @@ class NodeEvent:
         bound = self._moved(state.bound)
         for p in self._touched:
             if names[p] in later:
-                bound[later[names[p]]] = tuple(held for held in state.bound[p] if not self._must_go(held[0], p))
+                stays = p in self._unreachable
+                bound[later[names[p]]] = tuple(h for h in state.bound[p] if stays or not self._must_go(h[0], p))
         return state._replace(bound=tuple(bound), pinned=tuple(self._moved(state.pinned)), orphans=orphans)
 
     def _moved(self, by_position: Sequence[tuple[T, ...]]) -> list[tuple[T, ...]]:
@@ -104,7 +135,9 @@ class NodeEvent:
         slots, touched = [each.slot for each in self._before.pod_types.holdings], frozenset(self._touched)
 
         def stays(number: int, position: int) -> bool:
-            return position not in touched or not self._must_go(slots[number], position)
+            return (
+                position not in touched or position in self._unreachable or not self._must_go(slots[number], position)
+            )
 
         kept = (tuple(h for h in before.holds[p] if stays(h[0], p)) if p >= 0 else () for p in self._origin)
         after = after._replace(holds=tuple(kept))
@@ -120,15 +153,36 @@ class NodeEvent:
         workload = pod_types.revisions[number][-1]
         if workload.kind == "StatefulSet" and workload.pod_management != "Parallel":
             return True
-        if workload.kind not in ("StatefulSet", "Deployment"):
-            return False
+        return workload.kind in ("StatefulSet", "Deployment") and self._has_several_revisions(number, state)
+
+    def _are_replaced_in_turn(self, slot: int, state: State) -> bool:
+        """Whether the order in which a workload's pods start to terminate can matter: no StatefulSet replaces them."""
+        pod_types, number = self._before.pod_types, self._before.pod_types.slots[slot].workload
+        return pod_types.kind(slot) == "Deployment" and self._has_several_revisions(number, state)
+
+    def _has_several_revisions(self, number: int, state: State) -> bool:
+        pod_types = self._before.pod_types
         counts = self._before.counts(state)
         present = (s for s in (*counts.bound, *counts.waiting) if pod_types.slots[s].workload == number)
         return len({pod_types.slots[s].revision for s in present}) > 1
 
+    def _must_terminate(self, slot: int, position: int) -> bool:
+        """Whether pods of a slot on a node that is unreachable (its position afterwards) have still to be deleted."""
+        pod_types, oracle = self._after.pod_types, self._after.oracle
+        if pod_types.ended[slot] or pod_types.kind(slot) == "DaemonSet":
+            return False
+        return self._change.evicts(oracle.pod(slot), oracle.index.names[position])
+
     def moves(self, state: State) -> Iterator[Move]:
         """Yield each deletion of a remaining pod of the lost nodes, before controllers create pods."""
         transitions = self._after
+        for p in map(self._later.__getitem__, self._unreachable):
+            for slot, _ in state.bound[p]:
+                if self._must_terminate(slot, p):
+                    ended = transitions.pod_types.stranded(slot, terminating=True)
+                    before = transitions.remade(state, slot)
+                    after = with_bound(with_bound(before, p, slot, -1), p, ended, 1)
+                    yield Step("terminate", slot, p), after
         for slot, _ in state.leaving:
             before = transitions.remade(state, slot)
             for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):

@@ -33,7 +33,7 @@ from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
-from kubesched_lint.lifecycle.setting import LOSSES, Setting
+from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
@@ -64,7 +64,7 @@ class Matrix:
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self._counting = Counting(self.setting)
+        self.counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -85,7 +85,7 @@ class Matrix:
                 for place in asked:
                     for event in events:
                         if not idle(self.setting, event, place):
-                            self._counting.bounds(event, group_in(self.setting, event, place), place)
+                            self.counting.bounds(event, group_in(self.setting, event, place), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
 
@@ -121,7 +121,7 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        bounds = self._counting.bounds(event, members, place)
+        bounds = self.counting.bounds(event, members, place)
         if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
             return True
         if bounds.is_fine or bounds.is_bad:
@@ -148,6 +148,8 @@ class Matrix:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
         if event == "hpa-max" and cell.verdict != BAD:
             cell = self._rolled_out_there(cell, number)
+        if cell.verdict == BAD and quotas.may_be_freed(self.setting, event, number):
+            cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
@@ -161,7 +163,7 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
-        bounds = self._counting.bounds(event, members, number)
+        bounds = self.counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
         scope = scope_of(self.setting, members)
@@ -188,6 +190,8 @@ class Matrix:
             return self._from_bounds(event, number, bounds)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
+        if event in UNREACHABLE_OF and self.setting.workloads[number].kind == "StatefulSet":
+            return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
         if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
@@ -273,7 +277,7 @@ class Matrix:
             return None
         setting = self.setting
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
-        if not driving and self._counting.exceeds(members, self.effort.states):
+        if not driving and self.counting.exceeds(members, self.effort.states):
             self._cut_short.add(members)
             return None
         explore = partial(

@@ -61,6 +61,8 @@ def _happening(part: TracePart, where: str) -> str:
     match part.name:
         case "lose":
             return f"{where} is lost"
+        case "unreachable":
+            return f"{where} is unreachable"
         case "drain":
             return f"{where} is drained"
         case "rollout":
@@ -100,7 +102,8 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
     Those that are deleted one by one have steps of their own.
     """
     names, later = before.oracle.index.names, part.oracle.index.positions
-    now = {name: Counter(dict(part.start.bound[position])) for name, position in later.items()}
+    ended = part.oracle.pod_types.ended
+    now = {n: Counter({s: c for s, c in part.start.bound[p] if not ended[s]}) for n, p in later.items()}
     then = {name: Counter(dict(held)) for name, held in zip(names, before.settled.bound, strict=False) if held}
     if any(now[name] - then.get(name, Counter()) for name in now):
         return  # equal nodes are swapped between the parts
@@ -116,7 +119,7 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
 def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[tuple[int, str, bool]] = ()) -> str:
     naming = Naming(_newest(part), names)
     steps = [
-        (f"{pod_name(part.oracle.pod_types, slot, naming)} evicted from", node)
+        (f"{pod_name(part.oracle.pod_types, slot, naming)} {_left(part, node)}", node)
         if stays
         else (f"{pod_name(part.oracle.pod_types, slot, naming)} lost with its node", "")
         for slot, node, stays in gone
@@ -134,6 +137,13 @@ def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[t
     if more > 0:
         texts.append(f"and {more} more steps")
     return f"{name}: {', '.join(texts) if texts else 'nothing moves'}"
+
+
+def _left(part: TracePart, node: str) -> str:
+    """Return what becomes of the pods of a node that stays."""
+    position = part.oracle.index.positions.get(node, -1)
+    is_unreachable = position >= 0 and part.oracle.unreachable >> position & 1
+    return "stays, terminating, on" if is_unreachable else "evicted from"
 
 
 def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
@@ -182,6 +192,8 @@ def _words(part: TracePart, step: Step, naming: Naming) -> tuple[str, str] | Non
             return f"{name} surges on", node
         case "lose":
             return f"{name} lost with its node", ""
+        case "terminate":
+            return f"{name} stays, terminating, on", node
         case "taint":
             return f"{name} evicted by a taint", ""
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")

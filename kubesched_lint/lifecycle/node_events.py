@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.explore import Enter, in_turn
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
-from kubesched_lint.lifecycle.hypotheses import Newcomer, NodeChange
+from kubesched_lint.lifecycle.hypotheses import Newcomer, NodeChange, made_unreachable
 from kubesched_lint.lifecycle.leaving_nodes import Drain, Evictions, NodeEvent
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.overlooking import overlooked
@@ -45,10 +45,16 @@ def lose(story: Story, names: Iterable[str]) -> Phase:
     return alter(story, "lose", NodeChange(lost=frozenset(names)))
 
 
+def lose_contact(story: Story, names: Iterable[str]) -> Phase:
+    """Let nodes report no more: their objects stay, and so do the pods on them, which are deleted in vain."""
+    return alter(story, "unreachable", made_unreachable(names, story.nodes))
+
+
 def alter(story: Story, title: str, change: NodeChange, workloads: Sequence[Workload] = ()) -> Phase:
     """Change nodes and then apply objects, at one moment."""
     before = Transitions(story.oracle(), story.desired_states.values())
     story.index = change.index(story.index)
+    story.unreachable |= change.unreachable
     story.objects = change.objects(story.objects)
     oracle, applied = story.applying(workloads)
     event = NodeEvent(before, Transitions(oracle, story.desired_states.values()), change)

@@ -7,7 +7,7 @@ where it scores only a sample (100 nodes and more). *Proof* is any scheduler tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
 from kubesched_lint.lifecycle.storage_objects import keys_read, nodes_named
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.releases import RECORDED
@@ -60,6 +60,7 @@ class Oracle:
         symmetric: bool = True,
         preempting: bool = False,
         against: Pod | None = None,
+        unreachable: Collection[str] = (),
     ) -> None:
         """``objects.pods`` stay where they are. ``marks`` are differences between nodes that no label shows;
         ``foreseen`` are later pods, which may distinguish nodes that look alike now. ``against``: see above."""
@@ -68,6 +69,8 @@ class Oracle:
         self.objects = objects
         self.expected = expected
         self.against = against
+        self.unreachable = index.named(unreachable)
+        """The nodes that report no more."""
         self.preempting = preempting
         """Whether a pod that fits nowhere may preempt others."""
         self.gave_up = False
@@ -177,7 +180,8 @@ class Oracle:
         """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
         found = self._daemons.get(desired.workload)
         if found is None or found.desired is not desired:
-            found = self._daemons[desired.workload] = Daemons(self.pod_types, self.index, self.symmetry, desired)
+            found = Daemons(self.pod_types, self.index, self.symmetry, desired, self.unreachable)
+            self._daemons[desired.workload] = found
         return found
 
     # --- pods -------------------------------------------------------------------------------------------------------
@@ -364,7 +368,10 @@ class Oracle:
                     here.append(taken.pop())
                     self.cluster.restore(here[-1])
                 else:
-                    here.append(placed(self.pod(slot), position, self.cluster, allocates=self.holdings is None))
+                    pod: Pod | BoundPod = self.pod(slot)
+                    if self.pod_types.terminating[slot]:
+                        pod = BoundPod("", "", self.pod(slot), terminating=True)
+                    here.append(placed(pod, position, self.cluster, allocates=self.holdings is None))
                 self._hopeless.comes(here[-1].pod, position)
 
     def _beside_counts(self, state: State) -> Hashable:

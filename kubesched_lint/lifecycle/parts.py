@@ -26,7 +26,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
-from kubesched_lint.lifecycle.counted import count, stopped_by_budgets, zones_of
+from kubesched_lint.lifecycle.counted import count, stopped_by_budgets
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
@@ -36,6 +36,7 @@ from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
+from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler, profile_of
 from kubesched_lint.model.workload import Workload
@@ -242,8 +243,7 @@ def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
         yield _Moves(_everybody(setting), event=event, number=number)
         return
     if event in LOSSES:
-        single = (1 << position for position in range(len(setting.nodes)))
-        for lost in zones_of(setting) if event == "zone-loss" else single:
+        for lost in losses(setting, event):
             yield _Moves(restless, tuple(_on(setting, lost)), lost, drained=event == "drain")
         return
     grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))

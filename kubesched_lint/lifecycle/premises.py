@@ -52,6 +52,9 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
         yield "VerticalPodAutoscalers leave requests as they are written"
     if scope.strong:
         yield "pods preempt as kube-scheduler's DefaultPreemption does it, and victims are gone at once"
+    if setting.supposed is not None and setting.supposed.change.halted:
+        halted = first_few(sorted(setting.supposed.change.halted))
+        yield f"nothing is evicted from {halted}, because most of a zone is unreachable (--unhealthy-zone-threshold)"
     if setting.leaving:
         yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving])}"
     yield from _of_guests(setting)

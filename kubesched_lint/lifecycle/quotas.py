@@ -414,6 +414,13 @@ def quota_short(setting: Setting) -> frozenset[int]:
     return _short(setting) if setting.objects.quotas else frozenset()
 
 
+def may_be_freed(setting: Setting, event: str, number: int) -> bool:
+    """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant."""
+    if number not in quota_short(setting) or not setting.deletes(event):
+        return False
+    return any(bound.node and bound.namespace == setting.pods[number].namespace for bound in setting.objects.pods)
+
+
 def _short(setting: Setting) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
     found: set[int] = set()

@@ -116,10 +116,10 @@ def _sized(
         return
     unbound = [(i, sum(counts.waiting.get(s, 0) for s in pair)) for i, pair in enumerate(twins)]
     from_waiting = min(excess, sum(count for _, count in unbound))
-    unready = [slot for _, slot in twins]
+    unready = [slot for pair in twins for slot in pair[1:]]
     from_unready = min(excess - from_waiting, sum(counts.bound.get(s, 0) for s in unready))
     from_ready = excess - from_waiting - from_unready
-    ready = [slot for slot, _ in twins]
+    ready = [pair[0] for pair in twins]
     for drawn in among(unbound, from_waiting):
         waiting = tuple((twins[i], -count) for i, count in drawn)
         for first in _unbound(unready, from_unready, state, siblings, among):

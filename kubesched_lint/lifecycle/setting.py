@@ -23,7 +23,7 @@ from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import admitted, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
+from kubesched_lint.model.node import ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.model.resources import device_class_resources
@@ -34,7 +34,9 @@ from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 T = TypeVar("T")
-LOSSES = ("drain", "node-loss", "zone-loss")
+UNREACHABLE_OF = {"node-unreachable": "node-loss", "zone-unreachable": "zone-loss"}
+"""What happens if lost nodes are only unreachable → if they are deleted. A cell of the second shows the worse."""
+LOSSES = ("drain", *UNREACHABLE_OF.values(), *UNREACHABLE_OF)
 """Events that delete pods of nodes, also of others."""
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
@@ -102,7 +104,9 @@ class Setting(Struct, frozen=True, dict=True):
     def parts(self, event: str) -> frozenset[str]:
         """Return the event; for a hypothesis, also the ordinary events that it contains."""
         hypothesis = self.supposes(event)
-        return frozenset([event]) if hypothesis is None else hypothesis.parts | {event}
+        return (
+            frozenset([event, UNREACHABLE_OF.get(event, event)]) if hypothesis is None else hypothesis.parts | {event}
+        )
 
     def drains(self, event: str) -> bool:
         """Whether an event drains nodes, which budgets may stop."""
@@ -362,6 +366,16 @@ def once_per_workload(build: Callable[[Setting, int], T]) -> Callable[[Setting, 
         return found[number]
 
     return remembered
+
+
+@once_per_setting
+def zones(setting: Setting) -> dict[str, list[str]]:
+    """Return zone → names of its nodes."""
+    found: dict[str, list[str]] = {}
+    for node in setting.nodes:
+        if ZONE in node.labels:
+            found.setdefault(node.labels[ZONE], []).append(node.name)
+    return found
 
 
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:

@@ -41,10 +41,12 @@ class Pool(NamedTuple):
     ordinals: tuple[int, ...]
     bound: int
     waiting: int
+    ended: int = 0
+    """Further pods of it, on nodes that are unreachable."""
 
     @property
     def missing(self) -> int:
-        return len(self.ordinals) - self.bound - self.waiting
+        return len(self.ordinals) - self.bound - self.waiting - self.ended
 
 
 def is_pooled(desired: DesiredState) -> bool:
@@ -54,13 +56,19 @@ def is_pooled(desired: DesiredState) -> bool:
 
 def pools(pod_types: PodTypes, workload: int, state: State) -> list[Pool]:
     counts = tally(state)
-    found = []
+    found: dict[int, Pool] = {}
     for slot in dict.fromkeys((*counts.bound, *counts.waiting)):
         owner, revision, _ = pod_types.slots[slot]
-        if owner == workload:
-            bound, waiting = counts.bound.get(slot, 0), counts.waiting.get(slot, 0)
-            found.append(Pool(slot, revision, pod_types.ordinals(slot), bound, waiting))
-    return found
+        if owner != workload:
+            continue
+        bound, waiting, ordinals = counts.bound.get(slot, 0), counts.waiting.get(slot, 0), pod_types.ordinals(slot)
+        own = pod_types.pool(workload, revision, ordinals) if pod_types.ended[slot] else slot
+        known = found.get(own, Pool(own, revision, ordinals, 0, 0))
+        if own != slot:
+            found[own] = known._replace(ended=known.ended + bound)
+        else:
+            found[own] = known._replace(bound=bound, waiting=waiting)
+    return list(found.values())
 
 
 def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
@@ -117,6 +125,14 @@ def _pooled_deletions(
         yield from _updated(pod_types, desired, state, present, among)
     else:
         yield from _updated_within(limits, pod_types, desired, state, present, among)
+
+
+def is_torn_apart(pod_types: PodTypes, desired: DesiredState, state: State) -> bool:
+    """Whether its controller has to choose between ordinals of a pool, some of which terminate."""
+    present = pools(pod_types, desired.workload, state)
+    return any(pool.ended for pool in present) and any(
+        pool.revision != desired.revision or pool.ordinals[-1] >= desired.replicas for pool in present
+    )
 
 
 def _choices(ordinals: Sequence[int], count: int, among: Draws) -> Iterator[tuple[int, ...]]:

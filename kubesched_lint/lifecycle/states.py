@@ -102,11 +102,16 @@ class PodTypes:
         """Entry ``i``: the plugins that rejected the pods of status ``2 + i``."""
         self.unready: list[bool] = []
         """Per slot: whether its pods never become ready."""
+        self.ended: list[bool] = []
+        """Per slot: whether its pods are on a node that is unreachable, so that they run no more."""
+        self.terminating: list[bool] = []
+        """Per slot: whether these are deleted, too, and stay because no kubelet ends them. They count for inter-pod
+        affinity, not for a spread; only the controller of a StatefulSet waits until they are gone."""
         self.slots_of: dict[int, list[int]] = {}
         """Workload → its slots."""
         self.ordinal_pods: dict[int, dict[int, tuple[int, OrdinalPod, OrdinalPod]]] = {}
         """Workload → slot → (ordinal, the pod if it is bound, the pod if it waits)."""
-        self._numbers: dict[tuple[int, int, int, bool], int] = {}
+        self._numbers: dict[tuple[int, int, int, bool, bool, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
@@ -130,21 +135,39 @@ class PodTypes:
         later = self.revisions[number][after + 1 :]
         return next((after + 1 + i for i, known in enumerate(later) if known is workload), None)
 
-    def slot(self, workload: int, revision: int, ordinal: int = -1, *, unready: bool = False) -> int:
-        key = (workload, revision, ordinal, unready)
+    def slot(
+        self,
+        workload: int,
+        revision: int,
+        ordinal: int = -1,
+        *,
+        unready: bool = False,
+        ended: bool = False,
+        terminating: bool = False,
+    ) -> int:
+        key = (workload, revision, ordinal, unready, ended, terminating)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.slots)
             self.slots.append(Slot(workload, revision, ordinal))
             self.slots_of.setdefault(workload, []).append(found)
-            bound, waiting = OrdinalPod(revision, not unready), OrdinalPod(revision, False)
+            bound = OrdinalPod(revision, not unready, terminating)
+            waiting = OrdinalPod(revision, False)
             self.ordinal_pods.setdefault(workload, {})[found] = ordinal, bound, waiting
             self.unready.append(unready)
+            self.ended.append(ended)
+            self.terminating.append(terminating)
         return found
 
-    def twins(self, workload: int, revision: int) -> tuple[int, int]:
-        """Return two slots of pods without ordinals: of those that become ready, and of those that do not."""
-        return self.slot(workload, revision), self.slot(workload, revision, unready=True)
+    def stranded(self, slot: int, *, terminating: bool) -> int:
+        """Return the slot of the same pods on a node that is unreachable, where they may be ``terminating``."""
+        return self.slot(*self.slots[slot], unready=True, ended=True, terminating=terminating)
+
+    def twins(self, workload: int, revision: int) -> tuple[int, ...]:
+        """Return the slots of pods without ordinals: of those that become ready, then of those that do not."""
+        both = self.slot(workload, revision), self.slot(workload, revision, unready=True)
+        kept = self._numbers.get((workload, revision, -1, True, True, False))
+        return both if kept is None else (*both, kept)
 
     def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
         """Return the slot of pods that were created together, where it is unknown which pod has which ordinal."""

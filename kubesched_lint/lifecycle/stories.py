@@ -19,7 +19,7 @@ def _marks(setting: Setting) -> Mapping[str, Hashable]:
     if setting.supposed is None:
         return {}
     change, upgraded = setting.supposed.change, setting.supposed.upgraded
-    groups = [change.lost, *(names for names, _ in (*change.tainted, *change.unlabelled))]
+    groups = [change.lost, change.unreachable, *(names for names, _ in (*change.tainted, *change.unlabelled))]
     return {
         node.name: (*(node.name in names for names in groups), node.name if node.name in upgraded else "")
         for node in setting.nodes

@@ -19,6 +19,7 @@ from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.supposing import rolls
+from kubesched_lint.lifecycle.unreachable import if_unreachable
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 
@@ -100,7 +101,10 @@ def _standing(setting: Setting, pod: Pod, later: NodeIndex, usable: NodeSet) -> 
 
 def supposed_bounds(setting: Setting, number: int) -> EventBounds:
     """Return bounds after the setting's hypothesis, for every scheduler and every order of events."""
-    hypothesis, after, workload = _hypothesis(setting), after_of(setting), setting.workloads[number]
+    hypothesis = _hypothesis(setting)
+    if hypothesis.change.unreachable:
+        return _if_unreachable(setting, hypothesis, number)
+    after, workload = after_of(setting), setting.workloads[number]
     wanted = after.wanted(number)
     if workload.kind == "Pod" and _deletes(hypothesis):
         return EventBounds(1, Counted(0, "no controller recreates a bare pod"), _most(setting, number, 1))
@@ -112,6 +116,17 @@ def supposed_bounds(setting: Setting, number: int) -> EventBounds:
     if workload.kind != "DaemonSet" and hypothesis.upgraded and bounds.never_stuck:
         _stop_at_budgets(setting, number, bounds)
     return bounds
+
+
+def _if_unreachable(setting: Setting, hypothesis: Hypothesis, number: int) -> EventBounds:
+    """Return bounds where nodes are unreachable; nothing is counted of the least if more happens at once."""
+    change, event = hypothesis.change, hypothesis.event
+    alone = Hypothesis(event, NodeChange(unreachable=change.unreachable))
+    if hypothesis == alone:
+        deleted = replace(setting, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
+        return if_unreachable(setting, event, number, supposed_bounds(deleted, number))
+    wanted = after_of(setting).wanted(number)
+    return EventBounds(wanted, Counted(0, "nodes are unreachable, and more happens"), _most(setting, number, wanted))
 
 
 def _least(setting: Setting, number: int, wanted: int) -> Counted:

@@ -207,7 +207,10 @@ class Transitions:
 
     def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Iterator[Move]:
         """Yield the binding once for each choice of devices that the search knows; a course knows one."""
-        after = with_bound(state, position, slot, 1)
+        there = slot
+        if self.oracle.unreachable >> position & 1 and not pinned:
+            there = self.pod_types.stranded(slot, terminating=False)
+        after = with_bound(state, position, there, 1)
         if pinned:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
@@ -289,7 +292,7 @@ class Transitions:
         """
         workload, revision, _ = self.pod_types.slots[slot]
         desired = self._desired[workload]
-        if self._kind(desired) not in _REMAKING or desired.made:
+        if self._kind(desired) not in _REMAKING or desired.made or desired.spec.replaces_late:
             return state
         newest = revision if self._kind(desired) == "Deployment" else desired.revision
         return with_waiting(state, self.pod_types.slot(workload, newest, unready=desired.unready), FRESH, count)
@@ -326,9 +329,16 @@ class Transitions:
         if self._kind(desired) == "Deployment":
             strategy = desired.spec.strategy
             return dict(_synced(strategy, desired.replicas, desired.revision, tuple(sets)))
-        have = sum(s.size for s in sets)
+        have = sum(s.size for s in sets) + self._not_ended(desired, counts)
         newest = sum(s.size for s in sets if s.revision == desired.revision)
         return {desired.revision: newest + desired.replicas - have} if have != desired.replicas else {}
+
+    def _not_ended(self, desired: DesiredState, counts: PodCounts) -> int:
+        """Return how many terminating pods a Job waits for before it replaces them."""
+        if not desired.spec.replaces_late:
+            return 0
+        slots, terminating = self.pod_types.slots_of.get(desired.workload, ()), self.pod_types.terminating
+        return sum(counts.bound.get(slot, 0) for slot in slots if terminating[slot])
 
     def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
         found = []
@@ -360,6 +370,12 @@ class Transitions:
             daemons = self._daemons[desired.workload]
             yield from (partial(daemons.deleted, state, option) for option in daemons.options(state))
         elif kind == "StatefulSet":
+            if (
+                self.oracle.unreachable
+                and stateful.is_pooled(desired)
+                and stateful.is_torn_apart(self.pod_types, desired, state)
+            ):
+                self.oracle.gave_up = True  # which ordinals terminate is not known
             for found in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
                 yield partial(_found, found)
         elif changes := self._resizing(desired, counts):

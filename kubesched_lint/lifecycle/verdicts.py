@@ -34,6 +34,8 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
+UNREACHABLE = " unreachable"
+"""The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
 
 class Witness(Struct, frozen=True):
@@ -78,6 +80,10 @@ class Cell(Struct, frozen=True):
     assumes: tuple[str, ...] = ()
     ready: Range | None = None
     """Number of ready pods, if an assumption makes it smaller than ``bound``."""
+    deleted: Cell | None = None
+    """Of a loss of nodes, of which the cell itself shows the worse end: the end if they are deleted."""
+    unreachable: Cell | None = None
+    """The end if their Node objects stay."""
 
 
 def nothing(event: str, text: str = "–") -> Cell:
@@ -176,6 +182,8 @@ def outcome(transitions: Transitions, desired: DesiredState, counts: PodCounts) 
     pod_types, (standing, waiting) = transitions.pod_types, counts
     bound = pending = new = unready = 0
     for slot in pod_types.slots_of.get(desired.workload, ()):
+        if pod_types.ended[slot]:
+            continue
         here, there = standing.get(slot, 0), waiting.get(slot, 0)
         bound += here
         pending += there

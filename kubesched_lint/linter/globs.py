@@ -29,7 +29,7 @@ class Globs(Struct, frozen=True, dict=True):
         head = self.base.rstrip(os.sep) + os.sep
         absolute = os.path.normpath(os.path.join(self.here, path.removesuffix(RENDERED)))
         parts = tuple(absolute[len(head) :].split(os.sep))
-        return absolute.startswith(head) and any(_matches(pattern, parts) for pattern in self._split)
+        return absolute.startswith(head) and any(matches(pattern, parts) for pattern in self._split)
 
     @cached_property
     def _split(self) -> tuple[tuple[str, ...], ...]:
@@ -44,10 +44,10 @@ def _segments(pattern: str) -> tuple[str, ...]:
     return parts if "/" in bare.rstrip("/") else ("**", *parts)
 
 
-def _matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
-    """Whether the pattern matches the whole path or its first parts."""
+def matches(pattern: tuple[str, ...], parts: tuple[str, ...], *, is_whole: bool = False) -> bool:
+    """Whether the pattern matches the whole path or, unless ``is_whole``, its first parts."""
     reached = {0}
-    for part in parts:
+    for number, part in enumerate(parts, 1):
         further = set()
         for at in _passing_stars(pattern, reached):
             if pattern[at] == "**":
@@ -56,9 +56,9 @@ def _matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
                     return True
             elif fnmatchcase(part, pattern[at]):
                 further.add(at + 1)
-        if len(pattern) in further:
+        if len(pattern) in further and (not is_whole or number == len(parts)):
             return True
-        reached = further
+        reached = further - {len(pattern)}
     return False
 
 

@@ -18,6 +18,9 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
+DAY = "2026-06-01"
+"""The day on which the examples of cards are linted."""
+
 
 def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Report:
     """Return the report for an example of a card; its files are ``MANIFEST`` and ``CLUSTER``. See ``examples.Lint``."""
@@ -28,6 +31,7 @@ def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Rep
         apply_order=setting.apply_order,
         kubernetes_version=setting.kubernetes_version,
         params={example.slug: setting.params},
+        today=DAY,
     )
     cluster: Cluster | None = None
     if example.cluster is not None:

@@ -73,6 +73,9 @@ class Options(Struct, frozen=True):
     survive: tuple[str, ...] = ()
     """Events of ``SURVIVED``: a proof that a workload does not survive one is an error."""
 
+    today: str = ""
+    """The day by which exceptions end, ``2027-03-01``; empty: none ends."""
+
     kinds: Kinds = SHIPPED
     """The kinds of custom resources that are read."""
 

@@ -31,8 +31,11 @@ def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -
 
 
 def _is_own_proof(one: Judged) -> bool:
-    """Whether the rule proves it itself: no verdict of the table, and no warning that explains one."""
-    is_of_table = one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING
+    """Whether the rule proves what a run may beat: no verdict of the table, no warning that explains one.
+
+    A run binds pods, and says nothing of what becomes of them on their nodes.
+    """
+    is_of_table = one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING or one.hazard.after_binding
     is_error = one.finding.severity is Severity.ERROR and one.finding.evidence.kind == "proof"
     return is_error and one.rule.each in ("workload", "set") and not is_of_table
 

@@ -39,7 +39,7 @@ def suppress(
     findings, used = (*findings, *behind), used | needed
     skipped = {skip.rule for skip in report.skipped}
     ran = {rule.slug for rule in rules if rule.each != "waiver"} - skipped - _ignored_somewhere(options)
-    made_of = uses(waivers, used, findings, known, ran, rulebook.families)
+    made_of = uses(waivers, used, findings, known, ran, rulebook.families, options.today)
     about_waivers, _ = apply_waivers(_about(made_of, homes, rules, options), waivers, known, owner)
     both = sorted((*findings, *about_waivers), key=lambda f: (f.location.path, f.location.span, f.rule))
     return replace(report, findings=tuple(numbered(both)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.exceptions import Terms, has_ended, terms_of
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
@@ -50,7 +51,18 @@ def annotation_waivers(
             here = location_of(source, ("metadata", "annotations", name), key=True)
             slug = name.removeprefix(ANNOTATION)
             rendered = source.path if source.path.endswith(RENDERED) else ""
-            yield Waiver(slug, reason, here.path, here.span, whole.line, whole.end_line, 0, object, rendered)
+            yield Waiver(
+                slug,
+                reason.reason,
+                here.path,
+                here.span,
+                whole.line,
+                whole.end_line,
+                object=object,
+                until=reason.until,
+                owner=reason.owner,
+                rendered=rendered,
+            )
 
 
 def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
@@ -102,6 +114,7 @@ def uses(
     known: Mapping[str, str],
     ran: Collection[str],
     families: Collection[str] = (),
+    today: str = "",
 ) -> Iterator[tuple[Waiver, WaiverUse]]:
     """Yield (waiver, use) for the checks of rules about waivers.
 
@@ -115,7 +128,9 @@ def uses(
             yield waiver, WaiverUse(False, unknown=_guess(waiver.rule, known, families))
         else:
             is_needed = (waiver.path, waiver.at) in places or _covers_a_part(waiver, rule, findings)
-            yield waiver, WaiverUse(is_needed, rule not in ran, nearest=_nearest(waiver, rule, findings))
+            ended = has_ended(waiver.until, today)
+            nearest = _nearest(waiver, rule, findings)
+            yield waiver, WaiverUse(is_needed, rule not in ran, has_ended=ended, nearest=nearest)
 
 
 def _covers_a_part(waiver: Waiver, rule: str, findings: Sequence[Finding]) -> bool:
@@ -144,8 +159,11 @@ def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:
 def _suppressed(finding: Finding, waivers: Sequence[Waiver]) -> Finding:
     if not waivers or finding.suppressed:
         return finding
-    best = min(waivers, key=lambda w: (not w.reason, w.path != finding.location.path, w.at))
-    return replace(finding, suppressed=Suppression(best.reason, Location(best.path, best.at)))
+    longest = "" if any(not waiver.until for waiver in waivers) else max(waiver.until for waiver in waivers)
+    lasting = [waiver for waiver in waivers if waiver.until == longest]
+    best = min(lasting, key=lambda w: (not w.reason, w.path != finding.location.path, w.at))
+    place = Location(best.path, best.at)
+    return replace(finding, suppressed=Suppression(best.reason, place, False, best.until, best.owner))
 
 
 def _nearest(waiver: Waiver, rule: str, findings: Iterable[Finding]) -> Location | None:
@@ -161,10 +179,10 @@ def _guess(name: str, known: Collection[str], families: Collection[str]) -> str:
     return did_you_mean(name, known) or " "
 
 
-def _reason(text: str) -> str:
-    """The text of a reason without leading punctuation; empty if it has no letter or digit."""
-    text = " ".join(text.split()).lstrip(":-–— ").rstrip()
-    return text if any(character.isalnum() for character in text) else ""
+def _reason(text: str) -> Terms:
+    """The text of a reason without leading punctuation, and its terms; empty if it has no letter or digit."""
+    terms = terms_of(" ".join(text.split()).lstrip(":-–— ").rstrip())
+    return terms if any(character.isalnum() for character in terms.reason) else replace(terms, reason="")
 
 
 def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
@@ -180,7 +198,7 @@ def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
             for name, offset in _names(found):
                 column = comment.column + offset
                 at = Span(line, column, line, column + max(1, len(name)))
-                yield Waiver(name, reason, path, at, line, last, below)
+                yield Waiver(name, reason.reason, path, at, line, last, below, until=reason.until, owner=reason.owner)
 
 
 def _names(found: Match[str]) -> Iterator[tuple[str, int]]:

@@ -14,9 +14,9 @@ from kubesched_lint import work
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import cards_of
 from kubesched_lint.report.explanation import as_text as explanation_text
 from kubesched_lint.report.footer import open_findings

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from lsprotocol import types
 
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Severity, Span
+from kubesched_lint.linter.causes import members
 from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.lsp.positions import Positions
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import members
 from kubesched_lint.report.context import CardView
 from kubesched_lint.report.words import annotated, explanation, subject, utf8
 
@@ -55,7 +55,7 @@ class Translator:
     def _related(self, finding: Finding) -> Iterator[types.DiagnosticRelatedInformation]:
         others = members(finding)[1:]
         labelled = [(related.location, related.label) for related in finding.related]
-        labelled += ((other.location, f"the same cause: {subject(other)}") for other in others[:MOST_RELATED])
+        labelled += ((other.location, f"the same cause: {subject(other, finding)}") for other in others[:MOST_RELATED])
         for location, label in labelled:
             where = annotated(location)
             yield types.DiagnosticRelatedInformation(

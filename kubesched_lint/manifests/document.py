@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
+from kubesched_lint.identity import Itself
 from kubesched_lint.manifests.fast_reader import read_plain
 from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.split import texts_in
@@ -148,9 +149,12 @@ def _texts_in(file: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _read(written: Text) -> dict[str, Any]:
-    """Return the values of a text that were let go. Rules ask a few documents several times, and thousands once."""
-    return read_plain(written.whole)
+def _read(written: Itself[Text]) -> dict[str, Any]:
+    """Return the values of a text that were let go. Rules ask a few documents several times, and thousands once.
+
+    To compare two texts, both files are read again, and that of an earlier run may be gone.
+    """
+    return read_plain(written.it.whole)
 
 
 class FilledIn(Struct, frozen=True):
@@ -202,7 +206,7 @@ class Document(Distinct, frozen=True):
         if self.written.value is not None:
             return self.written.value
         try:
-            return _read(self.written)
+            return _read(Itself(self.written))
         except ChangedFileError:
             raise ChangedFileError(self.path) from None
 

@@ -102,6 +102,8 @@ class _Walk:
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, Shape]] = set()
+        self._listed: dict[str, list[str]] = {}
+        """Folder → those that its kustomization lists, as often as it does."""
         self._found: dict[str, _Kustomization | str] = {}
         self._held = 0
         self._root = root or _repository_of(folder)
@@ -125,6 +127,26 @@ class _Walk:
             self.tree.fields.update(value or ())
             self.tree.kustomizations[known.path] = known.data
             self.tree.instead[known.path] = as_json(value)
+        if self.tree.obstacle is None and self._is_built_too_often():
+            words = f"builds on more than {MOST_FOLDERS:,} folders, each counted as often as it is listed"
+            known = self.kustomization(self.tree.real)
+            if isinstance(known, _Kustomization):
+                _Here(self, known, self.tree.real).refuse(words, ())
+
+    def lists(self, folder: str, other: str, shape: Shape) -> None:
+        """Note that the kustomization of a folder lists another folder."""
+        self._listed.setdefault(folder, []).append(other)
+        self.waiting.append((other, shape))
+
+    def _is_built_too_often(self) -> bool:
+        """Whether Kustomize, which builds a folder anew wherever it is listed, would build too many; no circles."""
+        left, count = [(self.tree.real, frozenset[str]())], 0
+        while left and count <= MOST_FOLDERS:
+            folder, above = left.pop()
+            if folder not in above:
+                count += 1
+                left += [(other, above | {folder}) for other in self._listed.get(folder, ())]
+        return count > MOST_FOLDERS
 
     def add_components(self, folders: Iterable[str]) -> None:
         """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
@@ -279,7 +301,7 @@ class _Here:
             else:
                 self.refuse(words, where)
         else:
-            self._walk.waiting.append((real, shape))
+            self._walk.lists(self._real, real, shape)
         return self._spelling(entry, real)
 
     def _is_there(self, entry: str, where: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import compress
 
 from msgspec.structs import replace
 
@@ -74,10 +75,19 @@ def _unbuilt(error: InputError, tree: KustomizeTree, *, is_named: bool) -> Input
 
 
 def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:
-    """Return the trees that no other tree builds on, and the one in the folder that the user named."""
+    """Return the trees that no other tree builds on, and the one in the folder that the user named.
+
+    Of those that build on each other in a circle, it returns one: the tool says what is wrong with them.
+    """
     trees = tuple(trees)
     used = {folder for tree in trees for folder in tree.folders - {tree.real}}
-    return tuple(t for t in trees if _is_same(t.folder, named) or os.path.realpath(t.folder) not in used)
+    is_kept = [_is_same(tree.folder, named) or os.path.realpath(tree.folder) not in used for tree in trees]
+    reached = {folder for tree in compress(trees, is_kept) for folder in (tree.real, *tree.folders)}
+    for place, tree in enumerate(trees):
+        if tree.real not in reached:
+            is_kept[place] = True
+            reached |= tree.folders
+    return tuple(compress(trees, is_kept))
 
 
 def _is_same(folder: str, other: str) -> bool:

@@ -102,6 +102,8 @@ class Workload(Distinct, frozen=True):
     suspended: str = ""
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
     """
+    replaces_late: bool = False
+    """Whether a Job replaces a pod only once that has ended (``podReplacementPolicy: Failed``)."""
     uid: str = ""
     template: object = None
     """The template as plain values, to compare with a running revision; None if ``source`` holds it."""

@@ -8,30 +8,47 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.exceptions import is_day
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
+from kubesched_lint.identity import Itself
 from kubesched_lint.limits import LARGEST_OUTPUT
+from kubesched_lint.linter.causes import grouped
 from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
+_TERMS = ("reason", "until", "owner")
+"""The fields that a person may add to an entry."""
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
-class KnownFinding(Struct, frozen=True):
-    """An entry of a baseline; ``at`` is the path inside the object without list indices."""
+class KnownFinding(PartlyCompared, frozen=True, eq=False):
+    """What a baseline knows of one object; ``at`` is the path inside the object without list indices.
+
+    Several of one finding are one entry of the file: ``finding`` is the key of the first of them.
+    """
+
+    uncompared = ("finding",)
 
     rule: str
     object: ObjectRef
     at: str
     severity: Severity
+    reason: str = ""
+    """What a person wrote into the entry; it says nothing about which finding it is."""
+    until: str = ""
+    owner: str = ""
+    finding: tuple[str, ObjectRef, str] | None = None
 
     @property
     def key(self) -> tuple[str, ObjectRef, str]:
@@ -79,9 +96,33 @@ def _key(rule: str, subject: ObjectRef, at: Path) -> tuple[str, ObjectRef, str]:
 def entries_of(report: Report) -> tuple[KnownFinding, ...]:
     """The baseline entries of a report: every finding that is not waived, in a stable order."""
     listed = [f for f in report.findings if f.suppressed is None or f.suppressed.known]
-    entries = list(map(entry_of, listed))
-    shown = {entry.key for entry in entries}
-    return _ordered((*entries, *(entry for entry in map(entry_of, errors_behind(listed)) if entry.key not in shown)))
+    shown = {entry_of(finding).key for finding in listed}
+    behind = [finding for finding in errors_behind(listed) if entry_of(finding).key not in shown]
+    groups = grouped((*(replace(finding, suppressed=None) for finding in listed), *behind))
+    return _ordered(entry for group in groups for entry in _entries(group))
+
+
+def _entries(group: Sequence[Finding]) -> Iterator[KnownFinding]:
+    """Yield what a baseline knows of one finding: each of its objects once."""
+    first = entry_of(group[0]).key
+    for its in _by_key(group).values():
+        yield replace(max(map(entry_of, its), key=lambda entry: entry.severity), finding=first)
+
+
+def number_of_entries(entries: Iterable[KnownFinding]) -> int:
+    """Return how many entries the file has: one for each finding."""
+    return len(_grouped(entries))
+
+
+def _grouped(entries: Iterable[KnownFinding]) -> list[list[KnownFinding]]:
+    """Return what belongs to one finding together, the first of it first; what differs in its terms stands apart."""
+    groups: dict[object, list[KnownFinding]] = {}
+    times: Counter[KnownFinding] = Counter()
+    for entry in _ordered(entries):
+        times[entry] += 1  # two findings of one rule at one place are two
+        terms = (entry.severity, entry.reason, entry.until, entry.owner)
+        groups.setdefault((entry.finding or entry.key, terms, times[entry]), []).append(entry)
+    return list(groups.values())
 
 
 def held_against(
@@ -97,32 +138,59 @@ def held_against(
     An entry matches one finding; a repeated entry matches several. An unmatched entry is gone if its rule ``ran`` and
     its object is among the ``objects`` that were read. ``objects`` is called only when entries are unmatched.
     """
-    room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
-    for entry in entries:
-        room.setdefault(entry.key, []).append(entry.severity)
-    known = Suppression(f"known in {source}", known=True)
-    findings = list(report.findings)
+    room: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.severity, bool(entry.until), entry.until)):
+        room.setdefault(entry.key, []).append(entry)
+    groups = [_by_key(group) for group in grouped(f for f in report.findings if f.suppressed is None)]
+    known: dict[Itself[Finding], Suppression] = {}
     # The most severe first, so that each takes the least severe entry that covers it.
-    for number in sorted(range(len(findings)), key=lambda n: -findings[n].severity):
-        finding = findings[number]
-        left = room.get(entry_of(finding).key, ())
-        enough = [severity for severity in left if severity >= finding.severity]
-        if finding.suppressed is None and enough:
-            room[entry_of(finding).key].remove(min(enough))
-            findings[number] = replace(finding, suppressed=known)
+    for group in sorted(groups, key=lambda group: -max(f.severity for its in group.values() for f in its)):
+        for key, its in group.items():
+            covering = next((one for one in room.get(key, ()) if one.severity >= its[0].severity), None)
+            if covering is not None:
+                room[key].remove(covering)
+                known |= dict.fromkeys(map(Itself, its), _known(covering, source))
+    _take_further(groups, room, known)
+    findings = [replace(f, suppressed=known[Itself(f)]) if Itself(f) in known else f for f in report.findings]
     for part in errors_behind(finding for finding in findings if finding.suppressed and finding.suppressed.known):
         left = room.get(entry_of(part).key, [])
-        if part.severity in left:
-            left.remove(part.severity)
-            part = replace(part, suppressed=known)
+        covering = next((one for one in left if one.severity is part.severity), None)
+        if covering is not None:
+            left.remove(covering)
+            part = replace(part, suppressed=_known(covering, source))
         findings.append(part)
     explained = {_key(part.rule, f.object, part.at) for f in findings for part in f.also}
-    unmatched = [KnownFinding(*key, each) for key, left in room.items() if key not in explained for each in left]
+    unmatched = [entry for key, left in room.items() if key not in explained for entry in left]
     gone = [entry for entry in unmatched if entry.rule in ran]
     if gone:
         there = objects()
         gone = [entry for entry in gone if entry.object in there]
     return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone), tuple(unmatched))
+
+
+def _by_key(group: Iterable[Finding]) -> dict[tuple[str, ObjectRef, str], list[Finding]]:
+    """Return the parts of one finding: those of one object, in whatever environment, need one entry."""
+    parts: dict[tuple[str, ObjectRef, str], list[Finding]] = {}
+    for finding in group:
+        parts.setdefault(entry_of(finding).key, []).append(finding)
+    return parts
+
+
+def _take_further(
+    groups: Iterable[Mapping[tuple[str, ObjectRef, str], Sequence[Finding]]],
+    room: Mapping[tuple[str, ObjectRef, str], list[KnownFinding]],
+    known: Container[Itself[Finding]],
+) -> None:
+    """Take the further entries of what is known: baselines of 0.1 have one for each environment."""
+    for group in groups:
+        for key, its in group.items():
+            if Itself(its[0]) in known:
+                del room[key][: len(its) - 1]
+
+
+def _known(entry: KnownFinding, source: str) -> Suppression:
+    """Why a finding is known: what its entry says, else that the baseline lists it."""
+    return Suppression(entry.reason or f"known in {source}", None, True, entry.until, entry.owner)
 
 
 def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
@@ -141,7 +209,20 @@ def updated(
     was not read.
     """
     seen = {entry.key for entry in (*now, *gone)}
+    written: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
+    for entry in _ordered(entries):
+        written.setdefault(entry.key, []).append(entry)
+    now = [_as_written(entry, written.get(entry.key, [])) for entry in now]
     return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
+
+
+def _as_written(entry: KnownFinding, written: list[KnownFinding]) -> KnownFinding:
+    """Return an entry with what somebody wrote into the old one; the list loses that."""
+    if not written:
+        return entry
+    old = next((one for one in written if one.severity is entry.severity), written[0])
+    written.remove(old)
+    return replace(entry, reason=old.reason, until=old.until, owner=old.owner)
 
 
 def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -> Iterator[Change]:
@@ -160,14 +241,27 @@ def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -
             found.append(Change(None, entry, "the object had no entry"))
         else:
             found.append(Change(None, entry, "" if entry.rule in rules else "the rule had no entry"))
-    found.extend(Change(entry, None, "no longer found") for there in left.values() for entry in there)
+    kept = {entry.key for entry in after}
+    for entry in (entry for there in left.values() for entry in there):
+        found.append(Change(entry, None, "another entry covers it" if entry.key in kept else "no longer found"))
     order = {entry: number for number, entry in enumerate(_ordered({change.entry for change in found}))}
     yield from sorted(found, key=lambda change: (order[change.entry], change.sign))
 
 
+def changes_of_findings(
+    before: Collection[KnownFinding], after: Collection[KnownFinding]
+) -> Iterator[tuple[Change, int]]:
+    """Yield (change, number of further objects that it is about): what happens to one finding stands once."""
+    groups: dict[object, list[Change]] = {}
+    for change in changes(before, after):
+        entry, severities = change.entry, (change.before and change.before.severity, change.entry.severity)
+        groups.setdefault((change.sign, change.why, entry.finding or entry.key, severities), []).append(change)
+    yield from ((first, len(others)) for first, *others in groups.values())
+
+
 def text_of(entries: Iterable[KnownFinding]) -> str:
     """The text of the file: JSON with one entry per line, sorted, so that diffs are short."""
-    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
+    lines = [json.dumps(_written(*group), ensure_ascii=False) for group in _grouped(entries)]
     body = ",\n".join(lines)
     return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
 
@@ -207,7 +301,20 @@ def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding
         raise BaselineError(f"{path}: a baseline of version {version!r}: {hint}")
     if not isinstance(findings, list):
         raise BaselineError(f"{path}: not a baseline: it has no list `findings`")
-    return tuple(_entry(found, number, path, rulebook) for number, found in enumerate(findings, 1))
+    read = (_read(found, number, path, rulebook) for number, found in enumerate(findings, 1))
+    return tuple(entry for entries in read for entry in entries)
+
+
+def _read(found: object, number: int, path: str, rulebook: Rulebook) -> Iterator[KnownFinding]:
+    """Yield an entry of the file, and what it has of other objects: their ``at`` only where it differs."""
+    first = _entry(found, number, path, rulebook)
+    others = found.get("also", []) if isinstance(found, dict) else []
+    if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
+        raise BaselineError(f"{path}: finding {number}: `also` is no list of objects")
+    whole = {name: value for name, value in cast("dict[str, object]", found).items() if name != "also"}
+    yield replace(first, finding=first.key) if others else first
+    for other in others:
+        yield replace(_entry({**whole, **other}, number, path, rulebook), finding=first.key)
 
 
 def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFinding:
@@ -226,26 +333,38 @@ def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFi
         rule = rulebook.get(found["rule"]).slug
     except UnknownRuleError:
         rule = found["rule"]  # a removed rule, or an own rule that is not loaded: the entry matches nothing
+    for name in _TERMS:
+        if not isinstance(found.get(name, ""), str):
+            raise BaselineError(f"{where}: `{name}` is no string")
+    if found.get("until") and not is_day(found["until"]):
+        raise BaselineError(f"{where}: `until` is {found['until']!r}: expected a day such as 2027-03-01")
     ref = ObjectRef(found["kind"], found["namespace"], found["name"])
-    return KnownFinding(rule, ref, found["at"], words[found["severity"]])
+    terms = (found.get(name, "") for name in _TERMS)
+    return KnownFinding(rule, ref, found["at"], words[found["severity"]], *terms)
 
 
-def _written(entry: KnownFinding) -> dict[str, str]:
-    ref = entry.object
+def _written(entry: KnownFinding, *others: KnownFinding) -> dict[str, object]:
+    also = [_object(other) | ({"at": other.at} if other.at != entry.at else {}) for other in others]
     return {
         "rule": entry.rule,
         "severity": entry.severity.word,
-        "kind": ref.kind,
-        "namespace": ref.namespace,
-        "name": ref.name,
+        **_object(entry),
         "at": entry.at,
+        **{name: value for name in _TERMS if (value := getattr(entry, name))},
+        **({"also": also} if also else {}),
     }
+
+
+def _object(entry: KnownFinding) -> dict[str, str]:
+    ref = entry.object
+    return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
 
 
 def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     def order(entry: KnownFinding) -> tuple[object, ...]:
         ref = entry.object
-        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity
+        terms = (entry.reason, entry.until, entry.owner)
+        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity, *terms
 
     return tuple(sorted(entries, key=order))
 
@@ -254,5 +373,6 @@ def gone_note(gone: Collection[KnownFinding], source: str) -> Iterator[str]:
     """Yield a note about entries that are gone, if there are any."""
     if gone:
         rules = sorted({entry.rule for entry in gone})
-        many = f"{len(gone)} {plural(len(gone), 'entry no longer occurs', 'entries no longer occur')}"
+        count = number_of_entries(gone)
+        many = f"{count} {plural(count, 'entry no longer occurs', 'entries no longer occur')}"
         yield f"{source}: {many} ({first_few(rules)}); `kubesched-lint baseline prune` removes them"

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.identity import Itself
+from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
@@ -99,11 +100,12 @@ def only_changed(
         Itself(f) for f in report.findings if f.object in changed or f.object in rolled or _is_touched(f, changes)
     }
     kept = tuple(f for f in report.findings if Itself(f) in touched or Itself(f) in new)
-    hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
+    open_ = [[f for f in findings if f.suppressed is None] for findings in (report.findings, kept)]
+    hidden = number_of(open_[0]) - number_of(open_[1])
     since = "the last commit" if changes.base == HEAD else changes.base
     others = f"{hidden or 'no'} {plural(hidden, 'finding')} elsewhere"
     note = f"only what changed since {since} is reported; {others}{' not shown' if hidden else ''}"
-    afar = len(new - touched)
+    afar = number_of(f for f in kept if Itself(f) in new - touched)
     afar_note = f"{many(afar, 'finding')} {plural(afar, 'is', 'are')} new, on lines that did not change"
     notes = (*report.summary.notes, note, *([afar_note] if afar else []))
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
@@ -197,8 +199,16 @@ def _real(tree: WorkTree, path: str) -> str:
 def _untracked(tree: WorkTree) -> Iterator[str]:
     out = tree.git("ls-files", "--others", "--exclude-standard", "-z").out
     for name in out.decode("utf-8", "surrogateescape").split("\0"):
-        if name:
+        if name.endswith("/"):  # a repository of its own, which is no submodule: git looks no further
+            yield from _files_below(_real(tree, name))
+        elif name:
             yield _real(tree, name)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (os.path.realpath(os.path.join(path, name)) for name in files)
 
 
 def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:

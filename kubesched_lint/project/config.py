@@ -87,6 +87,13 @@ KEYS = (
     ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE, relative to this file.", ("text",)),
     ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),
     ConfigKey("include-tests", "boolean", "Judge folders of tests, expected results and copied code, too.", False),
+    ConfigKey(
+        "unclaimed",
+        "choice",
+        "Folders with workloads that no target reads: a note, or exit 2 of lint.",
+        "note",
+        ("note", "error"),
+    ),
     ConfigKey("exclude", "globs", "Patterns of files and folders to skip, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}

@@ -5,11 +5,14 @@ A finding is the same as in a baseline: by rule, object and path inside the obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.project.baseline import entry_of
 
 Key = tuple[str, ObjectRef, str]
@@ -24,6 +27,8 @@ class FindingChange(Struct, frozen=True):
     before: Finding | None
     after: Finding | None
     is_waived: bool = False
+    environments: tuple[str, ...] = ()
+    """The targets in which it holds, of a run over several, if not in all of them."""
 
     @property
     def finding(self) -> Finding:
@@ -65,31 +70,75 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
     old, new = _open(before), _open(after)
     waived = _waived(before), _waived(after)
     found: list[FindingChange] = []
-    unchanged: dict[Severity, int] = {}
+    unchanged: list[Finding] = []
     for key in {**old, **new}:
         left, came = _without_common(old.get(key, []), new.get(key, []), unchanged)
         pairs = min(len(left), len(came))
         found += (FindingChange(*pair) for pair in zip(left, came, strict=False))
         found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
         found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
-    found.sort(key=_order)
-    return FindingChanges(tuple(found), unchanged)
+    changes = sorted(_not_both(found, unchanged), key=_order)
+    same = Counter(finding.severity for finding in one_per_cause(Report(tuple(unchanged))).findings)
+    return FindingChanges(tuple(changes), same)
+
+
+def _not_both(changes: Sequence[FindingChange], unchanged: list[Finding]) -> Iterator[FindingChange]:
+    """Yield the changes without pairs of a new and a gone finding that a reader cannot tell apart.
+
+    A finding about several objects may stand at another of them, though nothing about it changes.
+    """
+    ends: dict[object, tuple[list[int], list[int]]] = {}
+    for place, change in enumerate(changes):
+        if (change.before is None or change.after is None) and not change.is_waived:
+            ends.setdefault(_words(change.finding), ([], []))[change.after is None].append(place)
+    left = set(range(len(changes)))
+    for both in ends.values():
+        for new, gone in zip(*both, strict=False):
+            left -= {new, gone}
+            unchanged.append(changes[new].finding)
+    yield from (change for place, change in enumerate(changes) if place in left)
+
+
+def _words(finding: Finding) -> object:
+    return finding.rule, finding.severity, finding.message
 
 
 def each_once(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
     """Return the changes; what happens to one finding at one place in several environments stands once."""
     found: dict[object, FindingChange] = {}
     for change in changes:
-        one = change.finding
-        sides = (change.before and change.before.severity, change.after and change.after.severity)
-        found.setdefault((one.rule, one.object, one.location, one.message, sides), change)
+        found.setdefault(seen(change), change)
     return tuple(found.values())
 
 
+def of_whole_findings(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+    """Return the changes; what happens to several objects of one finding stands once."""
+    groups: dict[object, list[FindingChange]] = {}
+    for change in changes:
+        sides = (change.before and change.before.severity, change.after and change.after.severity)
+        groups.setdefault((sides, change.is_waived), []).append(change)
+    return tuple(sorted((each for group in groups.values() for each in _folded(group)), key=_order))
+
+
+def _folded(group: Sequence[FindingChange]) -> Iterator[FindingChange]:
+    """Yield the changes of a group, in all of which the same happens, one for each finding."""
+    others = {(change.finding.rule, change.finding.object, change.finding.location): change for change in group}
+    for finding in one_per_cause(Report(tuple(replace(change.finding, suppressed=None) for change in group))).findings:
+        change = others[finding.rule, finding.object, finding.location]
+        yield replace(change, after=finding) if change.after else replace(change, before=finding)
+
+
+def seen(change: FindingChange) -> Hashable:
+    """Return what a reader sees of a change."""
+    one = change.finding
+    sides = (change.before and change.before.severity, change.after and change.after.severity)
+    return one.rule, one.object, one.location, one.message, sides
+
+
 def _without_common(
-    old: Sequence[Finding], new: Sequence[Finding], unchanged: dict[Severity, int]
+    old: Sequence[Finding], new: Sequence[Finding], unchanged: list[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return what is left of both without pairs of one severity, which ``unchanged`` counts; the most severe first."""
+    """Return what is left of both without pairs of one severity, which are ``unchanged``; the most severe first."""
     left, came = list(old), []
     for one in new:
         same = next((other for other in left if other.severity is one.severity), None)
@@ -97,7 +146,7 @@ def _without_common(
             came.append(one)
         else:
             left.remove(same)
-            unchanged[one.severity] = unchanged.get(one.severity, 0) + 1
+            unchanged.append(one)
     return sorted(left, key=_severest), sorted(came, key=_severest)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.findings import Finding, Report
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import by_place, members
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.frame import place

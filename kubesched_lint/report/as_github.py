@@ -2,33 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import FindingGroup, errors_first, once_per_run
+from kubesched_lint.report.causes import FindingGroup, causes, errors_first, once_per_run
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.words import annotated, explanation, subject
+from kubesched_lint.text import many
 
+ANNOTATIONS_OF_GITHUB = 10
+"""Annotations of a kind (error, warning, notice) for each step; GitHub drops further ones and does not say so."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yield one command per line: input errors, then open findings; then the verdict as plain text."""
+    """Yield one command per line: input errors, then open findings; then the verdict as plain text.
+
+    Findings beyond what GitHub shows are plain lines of the log, and the last annotation of their severity counts them.
+    """
+    others = list(_others_than_findings(report))
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _input_error(error)
-    for group in once_per_run(errors_first(open_findings(report))):
-        yield _finding(group)
+    left: list[FindingGroup] = []
+    findings = errors_first(open_findings(report))
+    for severity in reversed(Severity):
+        room = ANNOTATIONS_OF_GITHUB - sum(name == _COMMANDS[severity] for name, _ in others)
+        room -= len(report.errors) if severity is Severity.ERROR else 0
+        its = [finding for finding in findings if finding.severity is severity]
+        groups = list(once_per_run(its))
+        if len(groups) > room:  # what has one cause takes one annotation
+            groups = list(causes(its))
+        shown = len(groups) if len(groups) <= room else max(room - 1, 0)
+        yield from map(_finding, groups[:shown])
+        if groups[shown:]:
+            yield _more(severity, sum(1 + len(group.others) for group in groups[shown:]))
+            left += groups[shown:]
+    yield from (command for _, command in others)
+    yield from (_in_the_log(finding) for group in left for finding in (group.first, *group.others))
+    yield f"kubesched-lint: {verdict(report)}\n"
+
+
+def _others_than_findings(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield (name of the command, command) for what the run says besides findings."""
     left_out = cut_short(report)
     if left_out:
-        yield _command("warning", {"title": "kubesched-lint left something out"}, left_out)
+        yield "warning", _command("warning", {"title": "kubesched-lint left something out"}, left_out)
     for question in report.summary.questions:
-        yield _command("warning", {"title": "kubesched-lint: please decide"}, question)
+        yield "warning", _command("warning", {"title": "kubesched-lint: please decide"}, question)
     if report.summary.configuration:
-        yield _command("notice", {"title": "kubesched-lint configuration"}, report.summary.configuration)
-    yield f"kubesched-lint: {verdict(report)}\n"
+        yield "notice", _command("notice", {"title": "kubesched-lint configuration"}, report.summary.configuration)
+
+
+def _more(severity: Severity, number: int) -> str:
+    most = f"GitHub shows {ANNOTATIONS_OF_GITHUB} annotations of a kind for a step"
+    text = f"{many(number, f'more {severity.word}')}: {most}, and its log lists the others"
+    return _command(_COMMANDS[severity], {"title": "kubesched-lint"}, text)
+
+
+def _in_the_log(finding: Finding) -> str:
+    """Return the line of a finding that gets no annotation."""
+    where = annotated(finding.location)
+    owner = f" ({finding.owner})" if finding.owner else ""
+    text = f"{finding.severity.word}[{finding.rule}]: {finding.message}{owner}"
+    return f"{visible(f'{_path(where.path)}:{where.span.line}: {text}')}\n"
 
 
 def _input_error(error: InputError) -> str:
@@ -51,16 +90,17 @@ def _finding(group: FindingGroup) -> str:
         else:
             properties["endLine"] = span.end_line
     related = (f"{r.location.path}:{r.location.span.line}: {r.label}" for r in finding.related if r.label)
-    text = "\n".join((finding.message, *related, *explanation(finding), *_others(group.others)))
+    text = "\n".join((finding.message, *related, *explanation(finding), *_others(group)))
     title = f"{finding.rule}: {finding.object}"
     return _command(_COMMANDS[finding.severity], {**properties, "title": title}, text)
 
 
-def _others(findings: Sequence[Finding]) -> Iterator[str]:
+def _others(group: FindingGroup) -> Iterator[str]:
+    findings = group.others
     if findings:
         yield f"and {len(findings):,} more of the same cause:"
     for finding in findings[:MOST_LINES]:
-        yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding)}"
+        yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding, group.first)}"
     if len(findings) > MOST_LINES:
         yield f"… and {len(findings) - MOST_LINES:,} more places"
 

@@ -10,8 +10,9 @@ from hashlib import blake2b
 from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.causes import by_place, members
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.words import annotated, relative

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.findings import (
+    EndingException,
     Evidence,
     Finding,
     Fix,
@@ -85,6 +86,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         **({"toldBy": finding.told_by} if finding.told_by else {}),
         **({"also": [_part(part, finding) for part in finding.also]} if finding.also else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
+        **({"owner": finding.owner} if finding.owner else {}),
         **_rendered(finding),
     }
 
@@ -98,7 +100,8 @@ def _part(part: Finding, finding: Finding) -> dict[str, Any]:
     shown = {"rule": part.rule, "message": part.message, "location": location(part.location)}
     if part.rule != finding.rule:
         return shown
-    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint, **_rendered(part)}
+    targets = {"targets": list(part.targets)} if part.targets and part.targets != finding.targets else {}
+    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint, **targets, **_rendered(part)}
 
 
 def _object(subject: ObjectRef) -> dict[str, str]:
@@ -126,9 +129,20 @@ def _suppression(finding: Finding) -> dict[str, Any] | None:
     if finding.suppressed is None:
         return None
     shown: dict[str, Any] = {"reason": finding.suppressed.reason, "known": finding.suppressed.known}
+    if finding.suppressed.until:
+        shown["until"] = finding.suppressed.until
+    if finding.suppressed.owner:
+        shown["owner"] = finding.suppressed.owner
     if finding.suppressed.location:
         shown["location"] = location(finding.suppressed.location)
     return shown
+
+
+def _exception(one: EndingException) -> dict[str, Any]:
+    where = {"path": one.path, "line": one.line}
+    owner = {"owner": one.owner} if one.owner else {}
+    ends = {"until": one.until, "hasEnded": one.has_ended}
+    return {**ends, "rule": one.rule, "object": one.object, "location": where, **owner}
 
 
 def _left_out(item: LeftOut) -> dict[str, Any]:
@@ -156,6 +170,7 @@ def _summary(report: Report) -> dict[str, Any]:
         **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
         "cluster": summary.cluster,
         "notes": [*summary.notes, *filter(None, [summary.advice])],
+        **({"exceptions": list(map(_exception, summary.exceptions))} if summary.exceptions else {}),
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
         **({"targets": list(map(_target, summary.targets))} if summary.targets else {}),

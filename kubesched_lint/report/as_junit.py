@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from kubesched_lint.findings import Finding, InputError, Report, Skip
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.report.causes import by_place, members
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
 from kubesched_lint.report.words import annotated, explanation, relative

@@ -12,7 +12,7 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import FindingGroup, causes, errors_first
+from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
@@ -67,6 +67,7 @@ def _workloads_left_out(count: int) -> str:
 # --- head and tail ----------------------------------------------------------------------------------------------------
 
 
+_NOTED = ("skipped", "left out", "not read", "ends", "note")
 _HEADS = {"config": "Configuration"}
 
 
@@ -80,7 +81,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _tail(report: Report) -> Iterator[str]:
-    lines = [(label, text) for label, text in footer(report) if label in ("skipped", "left out", "not read", "note")]
+    lines = [(label, text) for label, text in footer(report) if label in _NOTED]
     if not lines:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"
@@ -99,11 +100,13 @@ def _findings(report: Report, context: RenderContext) -> Iterator[Block]:
         yield Block("\n### Could not be read\n\n")
         for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
             yield Block(_error(error, context), 1)
-    found = list(causes(errors_first(open_findings(report))))
-    for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-        its = [cause for cause in found if cause.first.severity is severity]
-        if its:
-            yield Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
+    for part in by_owner(causes(errors_first(open_findings(report)))):
+        if part.owner:
+            yield Block(f"\n### {plain(part.title)}\n")
+        for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
+            its = [cause for cause in part.groups if cause.first.severity is severity]
+            if its and not part.owner:
+                yield Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
             for cause in its:
                 yield Block("".join(_finding(cause, context)), 1 + len(cause.others))
 
@@ -136,7 +139,7 @@ def _others(first: Finding, others: Sequence[Finding], context: RenderContext) -
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
     for finding in others[:MOST_LINES]:
         rule = f" ({code(finding.rule)})" if finding.rule != first.rule else ""
-        yield f"- {code(_where(finding, context))} {plain(subject(finding))}{rule}\n"
+        yield f"- {code(_where(finding, context))} {plain(subject(finding, first))}{rule}\n"
     if len(others) > MOST_LINES:
         yield f"- … and {len(others) - MOST_LINES:,} more\n"
     yield "\n</details>\n"

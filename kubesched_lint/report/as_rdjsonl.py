@@ -13,8 +13,9 @@ from typing import Any
 
 from kubesched_lint.findings import Edit, Finding, InputError, Location, Report, Severity
 from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.causes import by_place, members
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.words import annotated, explanation, relative, shortened, utf8

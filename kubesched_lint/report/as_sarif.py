@@ -176,6 +176,8 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
         "suppressions": _suppressions(finding),
         "properties": {"evidence": evidence(finding.evidence)},
     }  # fmt: skip
+    if finding.owner:
+        result["properties"]["owner"] = finding.owner
     if finding.targets:
         result["properties"]["targets"] = list(finding.targets)
     if finding.rendered:

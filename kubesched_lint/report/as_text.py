@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.printing import visible_lines
-from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first
+from kubesched_lint.report.causes import (
+    FindingGroup,
+    by_owner,
+    causes,
+    difference,
+    distinct_place,
+    errors_first,
+)
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
@@ -31,8 +38,11 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    for cause in causes(errors_first(open_findings(report))):
-        yield _block(_finding(cause, report.summary.environments, context, paint))
+    for part in by_owner(causes(errors_first(open_findings(report)))):
+        if part.owner:
+            yield _block([paint.bold(part.title)])
+        for cause in part.groups:
+            yield _block(_finding(cause, report.summary.environments, context, paint))
     known = errors_first(f for f in report.findings if f.suppressed and f.suppressed.known)
     if known and context.verbose:
         yield _block(_known(known, context, paint))
@@ -163,7 +173,8 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     for finding in cause.others:
         other = difference(finding, cause.first)
         row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {brief(other)}' if other else ''}")
-        rows.setdefault(row, []).append(finding.rendered)
+        targets = "" if finding.targets == cause.first.targets else first_few(finding.targets)
+        rows.setdefault(row, []).append(finding.rendered or targets)
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
     for (where, subject), rendered in list(rows.items())[:MOST_ROWS]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, Location, ObjectRef, Report
+from kubesched_lint.findings import Finding, Location, ObjectRef
+from kubesched_lint.linter.causes import members, nameless, numberless
+from kubesched_lint.text import many
 
 _WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
-_REMEMBERED = 1024
-"""Size of the cache of texts."""
 
 
 class FindingGroup(Struct, frozen=True):
@@ -39,43 +37,6 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 def _place(finding: Finding) -> tuple[object, ...]:
     where = finding.location
     return (where.path, where.span.line, where.span.column, finding.rule, str(finding.object), finding.message)
-
-
-def one_per_cause(report: Report) -> Report:
-    """Return the report with one open finding per cause; its ``also`` has the others, and no report counts these.
-
-    A line that several objects share is one cause: overlays render it, or many objects depend on it. So is what one
-    edit mends (``Finding.cause``), and a mistake of one object that several files define.
-    """
-    groups: list[list[Finding]] = []
-    known: dict[tuple[object, ...], list[Finding]] = {}
-    mistakes: dict[tuple[object, ...], dict[str, int]] = {}
-    for finding in report.findings:
-        there = mistakes.setdefault((finding.rule, finding.location, finding.object), {})
-        keys = tuple(_keys(finding, there.setdefault(finding.message, len(there))))
-        group = next((known[key] for key in keys if key in known), None)
-        if group is None:
-            groups.append(group := [])
-        group.append(finding)
-        known.update((key, group) for key in keys if key not in known)
-    folded = (replace(first, also=(*first.also, *others)) if others else first for first, *others in groups)
-    return replace(report, findings=tuple(folded))
-
-
-def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:
-    """Yield what findings of the same cause share; ``mistake`` numbers those of one object at one line."""
-    if finding.suppressed is not None:
-        return
-    alike = (finding.rule, finding.severity, finding.targets)
-    if finding.cause:
-        yield (*alike, finding.cause, *_nameless_premises(finding))
-    yield (*alike, finding.location, finding.at, mistake)
-    yield (*alike, finding.object, finding.at, finding.message, finding.evidence.text)
-
-
-def members(finding: Finding) -> tuple[Finding, ...]:
-    """Return the finding, then those of its rule that ``one_per_cause`` folded into it."""
-    return (finding, *(part for part in finding.also if part.rule == finding.rule))
 
 
 def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:
@@ -109,7 +70,7 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
     for number, finding in enumerate(findings):
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
-            key = (finding.rule, finding.severity)
+            key = (finding.rule, finding.severity, finding.owner)
         elif rules[finding.rule] > 1:
             key = _likeness(finding)
         alike.setdefault(key, []).append(finding)
@@ -126,11 +87,37 @@ def _group(findings: Sequence[Finding], told: Sequence[Finding] = ()) -> Finding
     return FindingGroup(first, tuple(others), len(findings))
 
 
+class OwnedGroups(Struct, frozen=True):
+    """The groups of one owner; ``owner`` is empty if a report names none, because there are no others."""
+
+    owner: str
+    groups: tuple[FindingGroup, ...]
+
+    @property
+    def title(self) -> str:
+        """Return ``@org/team: 3 errors, 1 warning``."""
+        numbers = dict.fromkeys(sorted({group.first.severity for group in self.groups}, reverse=True), 0)
+        for group in self.groups:
+            numbers[group.first.severity] += group.count
+        return f"{self.owner}: {', '.join(many(number, severity.word) for severity, number in numbers.items())}"
+
+
+def by_owner(groups: Iterable[FindingGroup]) -> list[OwnedGroups]:
+    """Return the groups of each owner, those of the owner with the worst findings first."""
+    owned: dict[str, list[FindingGroup]] = {}
+    for group in groups:
+        owned.setdefault(group.first.owner, []).append(group)
+    if len(owned) < 2:
+        return [OwnedGroups("", tuple(group)) for group in owned.values()]
+    parts = [OwnedGroups(owner, tuple(its)) for owner, its in owned.items()]
+    return sorted(parts, key=lambda part: (-max(group.first.severity for group in part.groups), part.owner))
+
+
 def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield each finding alone, but those of a rule with ``once_per_run`` in one group at the place of the first."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for number, finding in enumerate(findings):
-        key = (finding.rule, finding.severity, finding.targets) if finding.once_per_run else (number,)
+        key = (finding.rule, finding.severity, finding.targets, finding.owner) if finding.once_per_run else (number,)
         groups.setdefault(key, []).append(finding)
     yield from map(_group, groups.values())
 
@@ -162,46 +149,8 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
         finding.rule,
         finding.severity,
         finding.targets,
+        finding.owner,
         evidence.kind,
-        *(_numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
+        *(numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
         evidence.assumes,
     )
-
-
-def _nameless_premises(finding: Finding) -> Iterator[str]:
-    return (_numberless(nameless(finding, premise)) for premise in finding.evidence.assumes)
-
-
-def nameless(finding: Finding, text: str) -> str:
-    """``text`` without the names of the finding's object."""
-    subject = finding.object
-    for name in filter(None, (str(subject), subject.title, subject.name)):
-        text = _without(name, text)
-    return text
-
-
-def _without(name: str, text: str) -> str:
-    """``text`` with ``name`` blanked where it is a whole word."""
-    if name not in text:
-        return text
-    parts = text.split(name)
-    result = parts[0]
-    for part in parts[1:]:
-        alone = not (result and _joins(result[-1])) and not (part and _joins(part[0]) and not _ends(part))
-        result += ("∙" if alone else name) + part
-    return result
-
-
-def _joins(character: str) -> bool:
-    return character.isalnum() or character in "-_./"
-
-
-def _ends(part: str) -> bool:
-    """Whether the dot at the start of ``part`` ends a sentence and is not part of a name."""
-    return part[0] == "." and not (len(part) > 1 and part[1].isalnum())
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _numberless(text: str) -> str:
-    """``text`` with separate numbers blanked; ``pool-2`` and ``v1.36`` are names."""
-    return " ".join("#" if word.strip(".,;:()").isdecimal() else word for word in text.split(" "))

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kubesched_lint import work
+from kubesched_lint.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.counted_cells import what_is_open
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
@@ -85,6 +86,11 @@ def cause_of(cell: Cell) -> str:
     if cell.verdict == BY_SCORES:
         return f"{_plain(cell)} (only in orders that the default scores avoid)"
     return _plain(cell)
+
+
+def wants_nodes(cell: Cell) -> bool:
+    """Whether a node that comes may help what fails here."""
+    return word(cell) == FAILS_HERE and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
 
 
 def _lacking(missing: str) -> str:

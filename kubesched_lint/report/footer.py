@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
-from kubesched_lint.report.causes import members, one_per_cause, tellers_of
+from kubesched_lint.linter.causes import members, one_per_cause
+from kubesched_lint.report.causes import tellers_of
 from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, not_read, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -77,7 +78,7 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
     if summary.targets:
-        yield from (("target", f"{t.name}: {t.cluster}: {t.verdict}") for t in summary.targets)
+        yield from (("target", line) for line in _targets(summary))
     else:
         yield "cluster", cluster(report)
     if summary.configuration:
@@ -87,6 +88,7 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
+    yield from (("ends", line) for line in _exceptions(summary, max(most_names, LONGEST_LIST)))
     yield from (("note", note) for note in summary.notes)
     if summary.advice:
         yield "note", summary.advice
@@ -95,6 +97,28 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     yield from (("decide", question) for question in summary.questions)
     turned = softened(report)
     yield "result", f"{outcome(report)}{f'; {turned}' if turned else ''}"
+
+
+def _targets(summary: Summary) -> Iterator[str]:
+    """One line per target; of many targets, one line for those of which the same is said."""
+    alike: dict[object, list[TargetSummary]] = {}
+    for number, target in enumerate(summary.targets):
+        is_one_of_few = len(summary.targets) <= LONGEST_LIST
+        alike.setdefault(number if is_one_of_few else (target.cluster, target.verdict), []).append(target)
+    for first, *others in alike.values():
+        names = first_few([first.name, *(other.name for other in others)])
+        yield f"{names}: {first.cluster}: {first.verdict}"
+
+
+def _exceptions(summary: Summary, most: int) -> Iterator[str]:
+    """One line per exception, the earliest end first: ``2027-03-01: some-rule at web.yaml:3 (@team)``."""
+    for one in summary.exceptions[:most]:
+        owner = f" ({one.owner})" if one.owner else ""
+        ended = ", has ended" if one.has_ended else ""
+        yield f"{one.until}{ended}: {one.rule} at {one.path}:{one.line}{owner}"
+    more = len(summary.exceptions) - most
+    if more > 0:
+        yield f"{many(more, 'more exception')} (--format json lists them all)"
 
 
 def _left_out(summary: Summary, most: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
@@ -23,6 +22,7 @@ from kubesched_lint.report.verdict_words import (
     shade,
     word,
 )
+from kubesched_lint.report.words import short_names
 from kubesched_lint.text import plural
 
 
@@ -43,10 +43,8 @@ def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_r
 def names_in(simulation: SimulationReport) -> Sequence[str]:
     """Return the name of each workload: ``shop/web``, with the kind where two share it."""
     refs = [workload.ref for workload in simulation.workloads]
-    shared = Counter(ref.title for ref in dict.fromkeys(refs))
-    names = (f"{ref.kind.lower()}/{ref.title}" if shared[ref.title] > 1 else ref.title for ref in refs)
-    where = simulation.holds_in
-    return [visible(with_environments(name, where.get(number, ()))) for number, name in enumerate(names)]
+    names, where = short_names(refs), simulation.holds_in
+    return [visible(with_environments(names[ref], where.get(number, ()))) for number, ref in enumerate(refs)]
 
 
 def _is_ok(row: Row) -> bool:

@@ -10,8 +10,10 @@ from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
+from kubesched_lint.report.plan_result import result
 from kubesched_lint.report.words import environment_keys
 
 VERSION = 1
@@ -27,6 +29,7 @@ def as_json(plan: Plan) -> str:
         "after": plan.after,
         "isEmpty": plan.is_empty,
         "isWorse": plan.is_worse,
+        "result": result(plan),
         "environments": list(plan.environments),
         "workloads": [
             {**_workload(one), **each} for one in plan.workloads for each in environment_keys(one.environments)
@@ -40,6 +43,18 @@ def as_json(plan: Plan) -> str:
             "changed": [_finding_change(one) for one in findings.others],
             "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
         },
+        **_on_nodes(plan),
+        "cluster": plan.cluster,
+        "notes": list(plan.notes),
+        "errors": [_error(one) for one in plan.errors],
+        "errorsBefore": [_error(one) for one in plan.errors_before],
+    }
+    return json_text(value, 2)
+
+
+def _on_nodes(plan: Plan) -> Mapping[str, Any]:
+    """Return what the change does to nodes, and to what runs there."""
+    return {
         "nodes": [
             {"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count, **each}
             for n in plan.nodes
@@ -72,18 +87,35 @@ def as_json(plan: Plan) -> str:
             for one in plan.room
             for each in environment_keys(one.environments)
         ],
-        "cluster": plan.cluster,
-        "notes": list(plan.notes),
-        "errors": [_error(one) for one in plan.errors],
-        "errorsBefore": [_error(one) for one in plan.errors_before],
+        "pools": [
+            {
+                "name": one.name,
+                "action": one.action,
+                "fields": list(one.fields),
+                "pods": one.pods,
+                "location": _place(one.location),
+                **each,
+            }
+            for one in plan.pools
+            for each in environment_keys(one.environments)
+        ],
+        "nodeLosses": [
+            {"object": str(one.object), "before": one.before, "after": one.after, **each}
+            for one in plan.losses
+            for each in environment_keys(one.environments)
+        ],
     }
-    return json_text(value, 2)
 
 
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
     change = one.change
     shown: dict[str, Any] = _object_change(change) if change else {"object": _ref(one.object), "actions": []}
-    return {**shown, "direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
+    shown |= {"direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
+    if one.mend:
+        shown["mend"] = one.mend
+    if one.zones is not None:
+        shown["podsPerZone"] = {"before": list(one.zones[0]), "after": list(one.zones[1])}
+    return shown
 
 
 def _object_change(change: ObjectChange) -> dict[str, Any]:
@@ -137,7 +169,8 @@ def _cell(cell: Cell | None) -> Mapping[str, Any] | None:
 
 
 def _finding_change(change: FindingChange) -> Mapping[str, Any]:
-    finding = change.finding
+    finding, *others = members(change.finding)
+    also = [{"object": _ref(one.object), "location": _place(one.location)} for one in others]
     return {
         "rule": finding.rule,
         "severity": {"before": _severity(change.before), "after": _severity(change.after)},
@@ -147,6 +180,8 @@ def _finding_change(change: FindingChange) -> Mapping[str, Any]:
         "location": _place(finding.location),
         "fingerprint": finding.fingerprint,
         "waived": change.is_waived,
+        **({"owner": finding.owner} if finding.owner else {}),
+        **({"also": also} if also else {}),
     }
 
 

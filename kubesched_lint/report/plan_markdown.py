@@ -1,24 +1,20 @@
-"""The plan as one comment on a pull request: what became worse first. What does not fit is counted."""
+"""The plan as one comment on a pull request: the rows of the text in one table, and everything else folded below it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
-from kubesched_lint.findings import Location
-from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.limits import LONGEST_REASON
-from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
-from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.text import brief, first_few, many
+from kubesched_lint.report.plan_result import is_calm, is_severe, result, started
+from kubesched_lint.report.plan_rows import Entry, at, finding_line, rows_of
+from kubesched_lint.text import brief, many
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""
-_SIGNS = {WORSE: "❌", BETTER: "✅"}
-_OTHER = "ℹ️"
 
 
 def as_markdown(plan: Plan) -> str:
@@ -31,114 +27,78 @@ def _left_out(count: int) -> str:
     return f"\n… and **{many(count, 'more change')}** that did not fit: `kubesched-lint plan` prints all of them.\n"
 
 
+def sign(plan: Plan) -> str:
+    """Return the sign of the first line: something fails; something may, or is unknown; nothing."""
+    return "⛔" if is_severe(plan) else "✅" if is_calm(plan) else "⚠️"
+
+
 def _head(plan: Plan) -> Iterator[str]:
-    yield f"{MARK}\n## {'❌ ' if plan.is_worse else ''}kubesched-lint plan: {plain(words.result(plan))}\n"
-    where = f" in {plain(first_few(plan.environments))}" if plan.environments else ""
-    if words.started(plan):
-        yield f"\n{plain(words.started(plan))}\n"
-    yield f"\n{code(plan.before)} → {code(plan.after)}{where}{f' on {plain(plan.cluster)}' if plan.cluster else ''}\n"
+    yield f"{MARK}\n### {sign(plan)} {plain(result(plan))}\n"
+    if started(plan):
+        yield f"{plain(started(plan))}\n"
 
 
 def _blocks(plan: Plan) -> Iterator[Block]:
     """Yield the parts, the most important first."""
-    if plan.errors:
-        yield Block("\n### Could not be read\n\n")
-        yield from (Block(f"- {_place(e.path, e.line)}: {plain(e.message)}\n", 1) for e in plan.errors)
-    ordered = words.by_importance(plan.workloads)
-    bad = [one for one in ordered if one.direction == WORSE]
-    yield from _workloads("Worse", bad)
-    severe = [change for change in plan.findings.changes if change.is_more_severe]
-    yield from _findings("New findings", severe)
-    further = list(words.consequences(plan))
-    if further:
-        yield Block("\n### Nodes, evictions and budgets\n\n")
-        yield from (Block(f"- {plain(line)}\n", 1) for line in further)
-    yield from _workloads("Workloads", [one for one in ordered if one.direction != WORSE])
-    yield from _room(plan)
-    if plan.objects:
-        yield Block("\n### Other objects\n\n")
-        yield from (Block(f"- {plain(words.of_object(change))}\n", 1) for change in plan.objects)
-    yield from _findings("Findings gone", [change for change in plan.findings.changes if not change.is_more_severe])
-    yield from _reasons(plan)
+    rows = rows_of(plan)
+    for error in plan.errors:
+        yield Block(f"\n- **could not be read** {_place(error.path, error.line)}: {plain(error.message)}", 1)
+    if rows.changed or rows.elsewhere:
+        yield Block("\n| object | change | effect |\n|---|---|---|\n")
+        yield from (Block(_row(entry), 1) for entry in (*rows.changed, *rows.elsewhere))
+    yield Block("\n")
+    yield from (Block(f"- {plain(finding_line(change))}\n", 1) for change in rows.findings)
+    yield from (Block(f"- {plain(line)}\n") for line in (*rows.lines, rows.same) if line)
+    yield from _details(plan)
 
 
-def _workloads(title: str, found: Sequence[WorkloadPlan]) -> Iterator[Block]:
-    if found:
-        yield Block(f"\n### {title}\n")
-    for one in found:
-        yield Block("".join(_workload(one)), 1)
+def _row(entry: Entry) -> str:
+    name = f"**{plain(entry.name)}**" if entry.is_bad else plain(entry.name)
+    place = f" {code(entry.place)}" if entry.place else ""
+    change = "<br>".join(plain(text) for text in (entry.action, entry.fields) if text)
+    effects = "<br>".join(map(plain, entry.lines[bool(entry.fields) :]))
+    return f"| {name}{place} | {change} | {effects} |\n"
 
 
-def _workload(one: WorkloadPlan) -> Iterator[str]:
-    change = one.change
-    where = f" ({_at(change.location)})" if change and change.location else ""
-    yield f"\n**{plain(words.name(one))}** {plain(words.actions(change))}{where}\n\n"
-    if change is not None and change.fields:
-        yield f"- {plain('; '.join(words.fields(change)))}\n"
-    if change is not None and change.remark:
-        yield f"- {plain(change.remark)}\n"
-    cells = [cell for cell in words.cells_in_order(one.cells) if not words.stays_fine(cell)]
-    if cells:
-        yield "\n| | before → after | |\n|---|---|---|\n"
-        yield from map(_cell, cells)
-    fine = words.fine_events(one.cells)
-    if fine:
-        yield f"\n{plain(fine)}\n"
+def _details(plan: Plan) -> Iterator[Block]:
+    """Yield the findings in full, the room and the notes, folded."""
+    lines = [*_findings(plan), *_room(plan), *_notes(plan)]
+    if lines:
+        yield Block("\n<details><summary>findings, room and notes</summary>\n\n")
+        yield from (Block(line, 1) for line in lines)
+        yield Block("\n</details>\n")
 
 
-def _cell(cell: CellChange) -> str:
-    sign = _SIGNS.get(cell.direction, _OTHER)
-    at = f" {_at(cell.location)}" if cell.location and cell.direction != BETTER else ""
-    return f"| {sign} {event_title(cell.event)} | {plain(words.arrow(cell))} | {words.cell_note(cell)}{at} |\n"
-
-
-def _findings(title: str, found: Sequence[FindingChange]) -> Iterator[Block]:
-    if found:
-        yield Block(f"\n### {title}\n\n")
-    for change in found:
+def _findings(plan: Plan) -> Iterator[str]:
+    for change in plan.findings.changes:
         finding = change.finding
         message = plain(brief(finding.message)[:LONGEST_REASON])
-        severity = plain(words.finding_words(change))
-        yield Block(f"- **{severity}** {message} ({code(finding.rule)}, {_at(finding.location)})\n", 1)
+        what = "new" if change.before is None else "gone" if change.after is None else "changed"
+        place = f"{code(finding.rule)}, {code(at(finding.location))}"
+        yield f"- {what} {plain(words.finding_words(change))}: {message} ({place})\n"
 
 
-def _room(plan: Plan) -> Iterator[Block]:
+def _room(plan: Plan) -> Iterator[str]:
     if plan.room:
         head, rows = words.room(plan)
-        lines = [" | ".join(map(plain, row)) for row in (head, ("---",) * len(head), *rows)]
-        table = "".join(f"| {line} |\n" for line in lines)
-        yield Block(f"\n### Room left, in one placement by the default scheduler\n\n{table}", 1)
+        cells = (
+            "; ".join(f"{plain(name)} {plain(cell)}" for name, cell in zip(head[1:], row[1:], strict=True) if cell)
+            for row in rows
+        )
+        for row, text in zip(rows, cells, strict=True):
+            yield f"- free in {plain(row[0])}, in one placement: {text}\n"
 
 
-def _reasons(plan: Plan) -> Iterator[Block]:
-    """Yield the reason and one course for each workload with cells that did not become better."""
-    if plan.simulation is None:
-        return
-    for row in plan.simulation.rows:
-        lines = dict.fromkeys(line for cell in row.cells for line in words.reasons(cell))
-        if lines:
-            subject = html(plan.simulation.named(row, str(plan.simulation.workloads[row.number])))
-            text = "".join(f"- {plain(brief(line)[:LONGEST_REASON])}\n" for line in lines)
-            yield Block(f"\n<details><summary>Why: {subject}</summary>\n\n{text}\n</details>\n", 1)
+def _notes(plan: Plan) -> Iterator[str]:
+    errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
+    notes = [*errors, *plan.notes]
+    yield from (f"- {plain(note[:LONGEST_REASON])}\n" for note in notes[:MOST_LINES])
+    if len(notes) > MOST_LINES:
+        yield f"- … and {len(notes) - MOST_LINES} more\n"
 
 
 def _tail(plan: Plan) -> Iterator[str]:
-    counts = [
-        words.unchanged(plan.findings.unchanged).replace("unchanged", "findings unchanged", 1),
-        words.untold(plan),
-        words.rest(plan),
-    ]
-    yield f"\n{plain('; '.join(filter(None, counts)))}.\n"
-    errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
-    notes = [*errors, *plan.notes]
-    if notes:
-        listed = "".join(f"- {plain(note[:LONGEST_REASON])}\n" for note in notes[:MOST_LINES])
-        more = f"- … and {len(notes) - MOST_LINES} more\n" if len(notes) > MOST_LINES else ""
-        yield f"\n<details><summary>Notes</summary>\n\n{listed}{more}\n</details>\n"
-
-
-def _at(place: Location | None) -> str:
-    return "" if place is None else _place(place.path, place.span.line)
+    yield f"\n<sub>{html(words.judged(plan))}</sub>\n"
 
 
 def _place(path: str, line: int) -> str:

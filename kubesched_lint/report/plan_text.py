@@ -1,56 +1,128 @@
-"""The plan for people at a terminal: workloads with what changes for them, then findings, room and reasons."""
+"""The plan for people at a terminal: what the change does, in at most a page; with ``verbose`` everything."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
-from kubesched_lint.findings import Location, Severity
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.printing import visible
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import details
 from kubesched_lint.report.cells import width, wrapped
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.plan_result import result, started
+from kubesched_lint.report.plan_rows import Entry, Rows, at, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.text import brief
+from kubesched_lint.text import brief, many
 
 
-def as_text(plan: Plan, *, color: bool = False, room: int = 0) -> str:
+def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
     """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
-    return "\n".join(_lines(plan, Palette(color), room))
+    palette = Palette(color)
+    body = _in_full if verbose else _in_short
+    return "\n".join((*_head(plan, palette, room), *body(plan, palette, room)))
 
 
-def _lines(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
-    for line in wrapped(visible(words.result(plan)), room, 2):
+def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
+    for line in wrapped(visible(result(plan)), room, 2):
         yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)
-    if words.started(plan):
-        yield from wrapped(visible(words.started(plan)), room, 2)
-    yield palette.bold(visible(words.title(plan)))
+    if started(plan):
+        yield from wrapped(visible(started(plan)), room, 2)
+
+
+# --- a page ----------------------------------------------------------------------------------------------------------
+
+
+def _in_short(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
+    rows = rows_of(plan)
+    for title, entries in (("Changed", rows.changed), ("Elsewhere", rows.elsewhere)):
+        lines = [*_entries(entries, palette, room), *(_elsewhere(rows, palette, room) if title == "Elsewhere" else ())]
+        if lines:
+            yield ""
+            yield palette.bold(title)
+            yield from lines
+    yield ""
+    for line in filter(None, (rows.same, rows.room)):
+        yield from wrapped(visible(line), room, 2)
+    yield from _end(plan, room)
+    yield from wrapped(visible(f"{words.judged(plan)}; -v tells all"), room, 2)
+
+
+def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[str]:
+    shown = entries[:MOST_LINES]
+    wide = max((width(visible(entry.name)) for entry in shown if entry.action), default=0)
+    for entry in shown:
+        name, place = visible(entry.name), visible(entry.place)
+        told = f"{name}{' ' * (wide - width(name))}  {visible(entry.action)}" if entry.action else name
+        painted = palette.bold(name) + told[len(name) :]
+        gap = room - 2 - width(told) - width(place) if room and place else 2
+        if gap < 2:
+            yield f"  {painted}"
+            yield f"    {palette.dim(place)}"
+        else:
+            yield f"  {painted}{' ' * min(gap, 2) + palette.dim(place) if place else ''}"
+        for line in entry.lines:
+            yield from wrapped(f"    {line}", room, 6)
+    if len(entries) > len(shown):
+        yield f"  and {many(len(entries) - len(shown), 'more')}: -v lists them"
+
+
+def _elsewhere(rows: Rows, palette: Palette, room: int) -> Iterator[str]:
+    for change in rows.findings[:MOST_LINES]:
+        severity = words.finding_words(change)
+        first, *more = wrapped(f"  {visible(finding_line(change))}", room, 4)
+        yield first.replace(severity, palette.severity(change.finding.severity, severity), 1)
+        yield from more
+    if len(rows.findings) > MOST_LINES:
+        yield f"  and {many(len(rows.findings) - MOST_LINES, 'more finding')}: -v lists them"
+    for line in rows.lines:
+        yield from wrapped(f"  {visible(line)}", room, 4)
+
+
+def _end(plan: Plan, room: int) -> Iterator[str]:
+    """Yield what could not be read, and the notes that are no background of every plan."""
+    for what, errors in (("error", plan.errors), ("before the change", plan.errors_before)):
+        for error in errors:
+            line = f":{error.line}" if error.line else ""
+            yield from wrapped(visible(f"{what}: {error.path}{line}: {error.message}"), room, 2)
+    for note in plan.notes:
+        if note not in plan.background:
+            yield from wrapped(visible(f"note: {note}"), room, 2)
+
+
+# --- everything ------------------------------------------------------------------------------------------------------
+
+
+def _in_full(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     for one in words.by_importance(plan.workloads):
         yield ""
         yield from _workload(one, palette, room)
     if plan.objects:
         yield ""
         for change in plan.objects:
-            yield from wrapped(visible(f"{words.of_object(change)}{_at(change.location)}"), room, 2)
+            yield from wrapped(visible(f"{words.of_object(change)}  {at(change.location)}".rstrip()), room, 2)
     if plan.workloads or plan.findings.changes:
         yield from _findings(plan, palette, room)
-    further = list(words.consequences(plan))
-    if further:
-        yield ""
-        for line in further:
-            yield from wrapped(visible(line), room, 2)
     if plan.room:
         yield from _room(plan, palette, room)
     if plan.simulation is not None:
         yield from _reasons(plan, palette, room)
-    yield from _end(plan, palette, room)
+    rows = rows_of(plan)
+    yield ""
+    for line in filter(None, (*rows.lines, rows.same)):
+        yield from wrapped(visible(line), room, 2)
+    yield from _end(replace(plan, background=()), room)
+    yield from wrapped(visible(words.judged(plan)), room, 2)
 
 
 def _workload(one: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
     change = one.change
-    place = _at(change.location) if change else ""
+    place = f"  {at(change.location)}" if change and change.location else ""
     yield f"{palette.bold(visible(words.name(one)))}  {visible(words.actions(change))}{palette.dim(visible(place))}"
     if change is not None and change.fields:
         yield from wrapped(visible(f"  {'; '.join(words.fields(change))}"), room, 4)
@@ -78,16 +150,10 @@ def _findings(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     for change in plan.findings.changes:
         finding = change.finding
         severity = words.finding_words(change)
-        line = f"{visible(brief(finding.message))} ({finding.rule}){visible(_at(finding.location))}"
+        line = visible(f"{brief(finding.message)} ({finding.rule})  {at(finding.location)}")
         first, *others = wrapped(f"  {words.finding_sign(change)} {severity}: {line}", room, 4)
         yield first.replace(severity, palette.severity(finding.severity, severity), 1)  # wrapping shows no colour
         yield from others
-
-
-def _at(place: Location | None) -> str:
-    if place is None:
-        return ""
-    return f"  {place.path}:{place.span.line}" if place.span.line else f"  {place.path}"
 
 
 def _room(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
@@ -109,19 +175,3 @@ def _reasons(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         yield ""
         yield "after the change:"
         yield from found
-
-
-def _end(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
-    yield ""
-    for what, errors in (("error", plan.errors), ("before the change", plan.errors_before)):
-        for error in errors:
-            line = f":{error.line}" if error.line else ""
-            yield from wrapped(visible(f"{what}: {error.path}{line}: {error.message}"), room, 2)
-    for note in plan.notes:
-        yield from wrapped(visible(f"note: {note}"), room, 2)
-    if words.untold(plan):
-        yield from wrapped(visible(words.untold(plan)), room, 2)
-    if words.rest(plan):
-        yield from wrapped(words.rest(plan), room, 2)
-    if words.judged(plan):
-        yield from wrapped(visible(words.judged(plan)), room, 2)

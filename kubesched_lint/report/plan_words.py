@@ -12,21 +12,20 @@ from kubesched_lint.commands.plan.changes import (
     CREATED,
     METADATA,
     REMOVED,
-    ROLLS_OUT,
     SCALED,
     FieldChange,
     ObjectChange,
 )
-from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
-from kubesched_lint.findings import Finding, ObjectRef, Severity
+from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell
-from kubesched_lint.linter.environments import unless_all, with_environments
+from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
-from kubesched_lint.text import SHOWN, first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, joined, many
 
 _NOTHING = "–"
 
@@ -35,59 +34,16 @@ def title(plan: Plan) -> str:
     return f"plan: {plan.before} → {plan.after}"
 
 
-def result(plan: Plan) -> str:
-    """Return the verdict on the change in one line."""
-    if plan.stuck:
-        named = _objects(plan, plan.stuck)
-        return f"after this change {many(len(named), 'rollout')} can never end: {first_few(named)}"
-    hanging = _objects(plan, [one for one in plan.workloads if _hangs_here(one)])
-    if hanging and plan.worst_finding is not Severity.ERROR:
-        return f"after this change {many(len(hanging), 'rollout')} cannot end on these nodes: {first_few(hanging)}"
-    if plan.is_empty:
-        return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
-    cells = [change.direction for one in plan.workloads for change in one.cells]
-    worse, better = cells.count(WORSE), cells.count(BETTER)
-    parts = [f"{many(worse, 'cell')} worse"] if worse else []
-    new = sum(change.is_more_severe for change in plan.findings.changes)
-    parts += [f"{many(new, 'finding')} new or more severe"] if new else []
-    gone = len(plan.findings.gone)
-    parts += [f"{many(gone, 'finding')} gone"] if gone else []
-    parts += [f"{many(better, 'cell')} better"] if better else []
-    open_ = _objects(plan, [one for one in plan.workloads if one.is_open])
-    head = "worse" if plan.is_worse else "nothing is known to get worse"
-    if open_ and not plan.is_worse:
-        are = plural(len(open_), "is", "are")
-        head = f"nothing is known to get worse, but {many(len(open_), 'changed workload')} {are} unknown"
-        head = f"{head} ({first_few(open_)})"
-    return f"{head}: {', '.join(parts)}" if parts else head
-
-
-def _objects(plan: Plan, found: Sequence[WorkloadPlan | StuckRollout]) -> list[str]:
-    """Return the names of objects, each once, with the environments that something holds in."""
-    where: dict[ObjectRef, dict[str, None]] = {}
-    for one in found:
-        where.setdefault(one.object, {}).update(dict.fromkeys(one.environments or plan.environments))
-    return [with_environments(str(ref), unless_all(list(each), plan.environments)) for ref, each in where.items()]
-
-
-def _hangs_here(one: WorkloadPlan) -> bool:
-    """Whether the change makes the workload's rollouts hang, with these manifests and nodes."""
-    return one.change is not None and any(
-        c.event == "rollout" and c.after is not None and c.after.verdict == BAD and c.after.always_stuck
-        for c in one.cells
-        if c.before is not None and c.before.verdict != BAD
-    )
-
-
 def name(one: WorkloadPlan) -> str:
     """Return the name of a workload, with the environments in which its plan holds: ``Deployment shop/web (prod)``."""
     return with_environments(str(one.object), one.environments)
 
 
 def judged(plan: Plan) -> str:
-    """Return the line that names the environments and the cluster; empty if there is neither."""
-    environments = f"environments: {first_few(plan.environments)}" if plan.environments else ""
-    return "; ".join(filter(None, (environments, f"cluster: {plan.cluster}" if plan.cluster else "")))
+    """Return the line that names the sides, every environment and the cluster."""
+    is_told = all(f"{name}: " in plan.cluster for name in plan.environments)  # each has a cluster of its own
+    environments = "" if is_told else f" in {joined(plan.environments)}"
+    return f"{title(plan)}{environments}{f' on {plan.cluster}' if plan.cluster else ''}"
 
 
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
@@ -96,25 +52,9 @@ def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
     def rank(one: WorkloadPlan) -> tuple[bool, bool, int]:
         is_metadata = one.change is not None and one.change.actions == (METADATA,)
         order = {WORSE: 0, BETTER: 2}.get(one.direction, 1)
-        return is_metadata, one.change is None, order - _hangs_here(one)
+        return is_metadata, one.change is None, order - (one.hangs(proven=False) or one.hangs(proven=True))
 
     return sorted((one for one in workloads if one.is_told), key=rank)
-
-
-def started(plan: Plan) -> str:
-    """Return the line about the rollouts that the change starts: another template does; empty without any."""
-    found = [one for one in plan.workloads if one.change is not None and ROLLS_OUT in one.change.actions]
-    names = _objects(plan, found)
-    return f"{many(len(names), 'rollout starts', 'rollouts start')}: {first_few(names)}" if names else ""
-
-
-def untold(plan: Plan) -> str:
-    """Return the line about workloads that may end otherwise, though nothing is established; empty without any."""
-    names = _objects(plan, [one for one in plan.workloads if not one.is_told])
-    if not names:
-        return ""
-    which = f"{many(len(names), 'workload')} that {plural(len(names), 'does', 'do')} not change"
-    return f"not established to be better or worse: {which} ({first_few(names)})"
 
 
 def actions(change: ObjectChange | None) -> str:
@@ -240,23 +180,20 @@ def finding_sign(change: FindingChange) -> str:
 
 
 def finding_words(change: FindingChange) -> str:
-    """Return the severity, with both where it changes, and whether a waiver is the reason."""
+    """Return the severity, with both where it changes, whether a waiver is the reason, and in which targets."""
     before, after = change.before, change.after
     words = change.finding.severity.word
     if isinstance(before, Finding) and isinstance(after, Finding):
         words = f"{before.severity.word} → {after.severity.word}"
-    return f"{words} ({'no longer waived' if after else 'waived now'})" if change.is_waived else words
+    words = f"{words} ({'no longer waived' if after else 'waived now'})" if change.is_waived else words
+    return with_environments(words, change.environments)
 
 
 # --- nodes, pods, budgets, room ---------------------------------------------------------------------------------------
 
 
 def consequences(plan: Plan) -> Iterator[str]:
-    """Yield sentences about rollouts that never end, nodes of pools, preemption and budgets."""
-    for stuck in plan.stuck:
-        place = f" ({stuck.location.path}:{stuck.location.span.line})" if stuck.location is not None else ""
-        whose = with_environments(str(stuck.object), stuck.environments)
-        yield f"the rollout of {whose} that this change starts never ends: {stuck.why}{place}"
+    """Yield sentences about nodes of pools, preemption and budgets."""
     more = [node for node in plan.nodes if node.count > 0]
     less = [replace(node, count=-node.count) for node in plan.nodes if node.count < 0]
     if more:
@@ -298,12 +235,3 @@ def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def _amount(resource: str, amount: int) -> str:
     return f"−{show(resource, -amount)}" if amount < 0 else show(resource, amount)
-
-
-def rest(plan: Plan) -> str:
-    """Return the line about workloads that are not listed; empty if there are none."""
-    same, unknown = plan.same, plan.unknown
-    parts = [f"{many(same, 'workload')} {plural(same, 'is', 'are')} neither changed nor affected"] if same else []
-    if unknown:
-        parts.append(f"of {many(unknown, 'workload')} cells are unknown before and after the change")
-    return "; ".join(parts)

@@ -19,8 +19,10 @@ from kubesched_lint.report.matrix_text import matrix
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.simulation_summary import premises, summary
 from kubesched_lint.report.verdict_words import (
+    MEANING_OF_UNREACHABLE,
     MEANINGS,
     NOT_CONCERNED_MARK,
+    UNREACHABLE_MARK,
     WORST_FIRST,
     event_title,
     mark,
@@ -119,8 +121,11 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         of_word = [cell for cell in cells if word(cell) == one]
         if of_word and one in MEANINGS:
             yield f"{one} ({_shown_as(of_word)})", MEANINGS[one] + _more_states(of_word)
-    shown = {mark(c).removesuffix("!").partition(",")[0] for c in cells}
+    marks = {mark(c).removesuffix(f" {UNREACHABLE_MARK}") for c in cells}
+    shown = {each.removesuffix("!").partition(",")[0] for each in marks}
     yield from ((text, meaning) for text, meaning in _WORDS if text in shown)
+    if any(mark(c).endswith(f" {UNREACHABLE_MARK}") for c in cells):
+        yield UNREACHABLE_MARK, MEANING_OF_UNREACHABLE
     unready = next((c for c in cells if c.ready is not None), None)
     if unready is not None:
         yield (
@@ -261,6 +266,23 @@ def _place(place: Location) -> dict[str, object]:
 
 
 def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
+    ends = {"deleted": cell.deleted, "unreachable": cell.unreachable}
+    both = {name: None if end is None else _end_of_loss(end) for name, end in ends.items()}
+    return {**_told_of(simulation, cell), **both}
+
+
+def _end_of_loss(cell: Cell) -> dict[str, object]:
+    return {
+        "verdict": cell.verdict,
+        "text": cell.text,
+        "bound": {"min": cell.bound.least, "max": cell.bound.most, "by": cell.bound.by},
+        "proven": cell.proven,
+        "because": cell.why,
+        "missing": cell.missing,
+    }
+
+
+def _told_of(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
     place = simulation.place(cell)
     return {
         "event": cell.event,

@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.report.cell_reasons import MOST_REASONS, Reason, events_of, reasons, said
+from kubesched_lint.report.cell_reasons import MOST_REASONS, Reason, events_of, reasons, said, wants_nodes
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.matrix_text import names_in
 from kubesched_lint.report.palette import Palette
@@ -90,13 +89,8 @@ def _told(simulation: SimulationReport, reason: Reason, names: Sequence[str]) ->
     events = "every event" if reason.word == REFUSED else events_of(cells, simulation.events)
     place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
     at = f" ({relative(place.path, '')}:{place.span.line})" if place is not None else ""
-    unless = ", unless an autoscaler adds a node" if _wants_nodes(reason, cells) else ""
+    unless = ", unless an autoscaler adds a node" if any(map(wants_nodes, cells)) else ""
     return f"{whose} ({events}): {said(reason)}{unless}{at}"
-
-
-def _wants_nodes(reason: Reason, cells: Sequence[Cell]) -> bool:
-    """Whether a node that comes may help what fails here."""
-    return reason.word == FAILS_HERE and any(p.startswith(NO_MORE_NODES) for cell in cells for p in cell.assumes)
 
 
 def worst(cells: Sequence[Cell]) -> str:

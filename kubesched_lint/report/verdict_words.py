@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.verdicts import (
     BAD,
     BY_SCORES,
@@ -19,6 +21,7 @@ from kubesched_lint.lifecycle.verdicts import (
     NONE,
     REFUSED,
     UNKNOWN,
+    UNREACHABLE,
     Cell,
 )
 
@@ -38,6 +41,12 @@ MEANINGS: Mapping[str, str] = {
 BAD_HERE = "bad-here"
 """The shade of a cell that ends badly with these manifests and nodes, but is not proven or is no error of ``lint``."""
 NOT_CONCERNED_MARK = "·"
+UNREACHABLE_MARK = "u"
+"""Stands behind the mark of a loss that ends worse if the lost nodes are only unreachable."""
+MEANING_OF_UNREACHABLE = (
+    "worse while the lost nodes are only unreachable: for good on bare metal, "
+    "for minutes where a cloud deletes their Nodes"
+)
 _WORDS = {
     FINE: OK,
     LIKELY: LIKELY_OK,
@@ -88,6 +97,8 @@ def mark(cell: Cell) -> str:
     ``!`` stands behind what fails, proven.
     """
     text = _NOT_SHOWN.sub("", cell.text, count=1)
+    if text.endswith(UNREACHABLE):
+        return f"{mark(replace(cell, text=text.removesuffix(UNREACHABLE)))} {UNREACHABLE_MARK}"
     match cell.verdict:
         case "none":
             return NOT_CONCERNED_MARK if text in ("–", "no HPA") else text

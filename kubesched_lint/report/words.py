@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Location, Span
+from kubesched_lint.findings import Finding, Location, ObjectRef, Span
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.text import first_few
@@ -19,9 +20,13 @@ def annotated(location: Location) -> Location:
     return location.near or location
 
 
-def subject(finding: Finding) -> str:
-    """Return the object of a finding, with its kustomization: ``Deployment shop/web (overlays/prod)``."""
-    return f"{finding.object} ({finding.rendered})" if finding.rendered else str(finding.object)
+def subject(finding: Finding, first: Finding) -> str:
+    """Return the object of a finding beside the first, with its kustomization: ``Deployment shop/web (overlays/prod)``.
+
+    Without one it has its targets, if they are others than those of the first.
+    """
+    where = finding.rendered or ("" if finding.targets == first.targets else first_few(finding.targets))
+    return f"{finding.object} ({where})" if where else str(finding.object)
 
 
 def explanation(finding: Finding) -> Iterator[str]:
@@ -76,6 +81,13 @@ def esc(text: str) -> str:
 def utf8(text: str) -> str:
     """Return ``text`` without lone surrogates, which stand for bytes that are not UTF-8 and which decoders refuse."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def short_names(refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
+    """Return the name of each workload: ``shop/web``, with the kind where two share it."""
+    each = tuple(dict.fromkeys(refs))
+    shared = Counter(ref.title for ref in each)
+    return {ref: f"{ref.kind.lower()}/{ref.title}" if shared[ref.title] > 1 else ref.title for ref in each}
 
 
 def key_name(key: str) -> str:

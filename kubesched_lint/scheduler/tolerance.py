@@ -19,6 +19,8 @@ FILTERING = ("NoSchedule", "NoExecute")
 """Effects that keep pods off a node; PreferNoSchedule only lowers its score."""
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+UNREACHABLE = tuple(Taint("node.kubernetes.io/unreachable", "", effect) for effect in FILTERING)
+"""The taints of a node whose kubelet does not report any more (``pkg/controller/nodelifecycle``)."""
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -22,6 +22,7 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
+from kubesched_lint.verdicts.losses import both_ends, cells_of, with_worse_ends
 from kubesched_lint.verdicts.refuting import Refuter, established_cells
 from kubesched_lint.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
@@ -60,6 +61,7 @@ class Table:
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
+        events = tuple(both_ends(events))
         with work.within(work.share(0, WHOLE)):
             self.matrix.count_first(events, self.numbers)
             rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
@@ -90,18 +92,24 @@ class Table:
         return found, placed(rows[0].cells[0], self._world)
 
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
-        for event in events:
-            at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
-            yield self.matrix.cell(event, number)
+        def told() -> Iterator[str]:
+            for event in events:
+                at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+                yield event
+
+        return cells_of(told(), number, self.matrix)
 
     def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        """Return the rows after traces with other scores, and with what cards of custom resources call unknown."""
+        """Return the rows after traces with other scores, and with what cards of custom resources call unknown.
+
+        Until here, the two ends of a loss have a cell each.
+        """
         if not self._world.pools:  # with pools, the nodes that the scheduler can choose are unknown
             rows = tuple(
                 replace(row, cells=tuple(placed(cell, self._world) for cell in row.cells))
                 for row in with_scores(rows, self.matrix)
             )
-        return self._with_cards(rows)
+        return with_worse_ends(self._with_cards(rows), self.matrix)
 
     def _with_cards(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         return tuple(with_custom(rows, self.matrix)) if self._has_custom else rows

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.storage import is_local
+from kubesched_lint.scheduler.plugins.node_volume_limits import CLOUD_DISKS, migrated
 from kubesched_lint.world.claims import storage_class_of, volumes_for
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def is_attached(world: World, claim: Claim) -> bool:
     storage_class = storage_class_of(world, claim)
     name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
     return re.search(_NOT_ATTACHED, name) is None and not is_local(name)
+
+
+def is_surely_attached(world: World, claim: Claim) -> bool:
+    """Return whether a controller attaches a volume of the claim to one node at a time: a disk of a known cloud."""
+    storage_class = storage_class_of(world, claim)
+    drivers = {volume.csi_driver for volume in volumes_for(world, claim)}
+    if not drivers and storage_class is not None:
+        drivers = {migrated(storage_class.provisioner)}
+    return bool(drivers) and drivers <= CLOUD_DISKS
 
 
 def has_known_class(world: World, claim: Claim) -> bool:

@@ -19,11 +19,12 @@ from typer.testing import CliRunner, Result
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.lint import targets as module
 from kubesched_lint.commands.lint.merging import merged
-from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.commands.lint.run import Request, Shared
 from kubesched_lint.commands.lint.targets import TargetOutcome, TargetWork, check_target, check_targets
-from kubesched_lint.findings import Report, Summary
+from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, Summary, pattern
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report import as_github, as_junit, as_markdown, as_text
+from kubesched_lint.report import as_github, as_json, as_junit, as_markdown, as_text
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import exit_code, summary_of
 from kubesched_lint.report.html import page as as_html
@@ -166,10 +167,12 @@ def work(repo: Path) -> list[TargetWork]:
     ]
 
 
-def _stumbling(parent: int, stumble: Callable[[], object], work: TargetWork) -> TargetOutcome:
+def _stumbling(
+    parent: int, stumble: Callable[[], object], work: TargetWork, shared: Shared | None = None
+) -> TargetOutcome:
     if os.getpid() != parent and work.name == "edge":
         stumble()
-    return check_target(work)
+    return check_target(work, shared)
 
 
 def _raises() -> None:
@@ -203,7 +206,7 @@ def test_what_fails_here_too_fails_as_in_one_process(work: list[TargetWork], mon
     assert not reasons
 
 
-def _always_fails(_: TargetWork) -> TargetOutcome:
+def _always_fails(_: TargetWork, __: Shared) -> TargetOutcome:
     raise ZeroDivisionError
 
 
@@ -282,3 +285,24 @@ def test_config_show_lists_the_targets(repo: Path) -> None:
     assert [target["name"] for target in shown["targets"]] == ["prod-eu", "prod-us", "edge"]
     assert shown["targets"][2]["values"]["namespace"] == {"value": "ingress", "from": "kubesched.toml:18"}
     assert "targets[2].namespace" in run("config", "show").stdout
+
+
+def test_what_some_targets_alone_have_is_a_part_of_the_finding_at_its_place() -> None:
+    """One rule at one place: the others name their targets where they are not those of the first."""
+    place = Location("base.yaml", Span(7, 1, 7, 9))
+
+    def found(name: str, *targets: str) -> Finding:
+        subject = ObjectRef("Deployment", "shop", name)
+        return Finding(TYPO, Severity.ERROR, f"{name} waits", "", pattern(), subject, place, targets=targets)
+
+    report = one_per_cause(Report((found("web", "eu", "us"), found("api", "us"), found("job", "eu", "us"))))
+    (finding,) = report.findings
+    assert finding.targets == ("eu", "us")
+    text = "".join(as_text.render(report, RenderContext()))
+    assert "targets: eu, us" in text
+    assert "Deployment shop/api (us)\n" in text
+    assert "Deployment shop/job\n" in text
+    (shown,) = json.loads("".join(as_json.render(report, RenderContext())))["findings"]
+    assert [part.get("targets") for part in shown["also"]] == [["us"], None]
+    for renderer in (as_github.render, as_markdown.render, as_html.render):
+        assert "Deployment shop/api (us)" in "".join(renderer(report, RenderContext())).replace("\\", "")

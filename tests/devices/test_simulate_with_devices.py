@@ -135,7 +135,7 @@ def test_a_rollout_stays_on_the_node_of_the_shared_claim() -> None:
 
 def test_a_shared_claim_is_free_again_when_its_last_pod_is_gone() -> None:
     result = simulated(claim(), sharing(2), events=("node-loss", "drain"))
-    assert short(cell(result, "train", "node-loss")) == (FINE, True, 2, 2)
+    assert short(cell(result, "train", "node-loss").deleted) == (FINE, True, 2, 2)
     assert short(cell(result, "train", "drain")) == (FINE, True, 2, 2)
     budget = {"minAvailable": 1, "selector": {"matchLabels": {"app": "train"}}}
     guard = other("PodDisruptionBudget", "guard", "policy/v1", spec=budget)

@@ -154,13 +154,37 @@ def test_the_action_posts_the_plan(
     (comment,) = found.comments.values()
     mark, _, text = comment["body"].partition("\n")
     assert mark.startswith("<!-- kubesched-lint plan ")
-    assert text.startswith("## ❌")
+    assert text.startswith("### ⛔ after this change 2 more pods stay Pending: shop/cache\n")
     assert "scaled 6 → 8" in text
     assert text == (tmp_path / "GITHUB_STEP_SUMMARY").read_text().partition("\n")[2]
     cache.write_text(cache.read_text().replace("replicas: 8", "replicas: 9"))
     run_step(tmp_path, work, step("Plan"), inputs)
     (updated,) = found.comments.values()
     assert "scaled 6 → 9" in updated["body"]
+
+
+@pytest.mark.parametrize("paths", ["", "."])
+def test_the_action_plans_for_every_target_in_one_comment(
+    tmp_path: Path, program: Path, forge: tuple[Forge, str], monkeypatch: pytest.MonkeyPatch, paths: str
+) -> None:
+    found, address = forge
+    for name, value in on_github(tmp_path, address).items():
+        monkeypatch.setenv(name, value)
+    install(program, tmp_path / "temp" / "kubesched-lint")
+    work = tmp_path / "work"
+    shutil.copytree(ROOT / "examples" / "targets-repo", work)
+    committed(work)
+    search = work / "shop" / "search.yaml"
+    search.write_text(search.read_text().replace('cpu: "6"', 'cpu: "1"'))
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qam", "less"], cwd=work, check=True
+    )
+    code, shown, outputs = run_step(tmp_path, work, step("Plan"), {"paths": paths, "plan": "HEAD~1", "token": "secret"})
+    assert (code, outputs) == (0, {"exit-code": "0"}), shown
+    (comment,) = found.comments.values()
+    assert "resource-exceeds-any-node" in comment["body"]
+    for target in ("prod-eu", "prod-us", "edge"):
+        assert target in comment["body"]
 
 
 LARGE_PODS = """\

@@ -11,10 +11,10 @@ from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
+from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
@@ -33,10 +33,11 @@ from tests.lifecycle.made_settings import workload as made
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 VERSIONS = (RECORDED, "1.37")
+EVERY = (*EVENTS, *UNREACHABLE_OF)
 
 
 @thorough
-@given(nodes(), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from(EVENTS), st.sampled_from(VERSIONS))
+@given(nodes(), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from(EVERY), st.sampled_from(VERSIONS))
 def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event, version):
     assume(is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
 
@@ -52,7 +53,7 @@ def running(draw, cluster, workload: Workload, *, changes: bool):
 
 
 @thorough
-@given(st.data(), nodes(most=3), st.sampled_from(EVENTS), st.integers(1, 4))
+@given(st.data(), nodes(most=3), st.sampled_from(EVERY), st.integers(1, 4))
 def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event, most):
     tier = data.draw(st.sampled_from(["", "new"]))
     web, db = data.draw(made("web", KINDS, tier=tier)), data.draw(made("db", KINDS, most=2))
@@ -78,6 +79,8 @@ def supposed(draw, cluster) -> Hypothesis:
         ((draw(some), draw(st.sampled_from([HOSTNAME, ZONE]))),) if draw(st.integers(0, 2)) == 0 else (),
         (newcomer,) if draw(st.integers(0, 2)) == 0 else (),
     )
+    if draw(st.integers(0, 2)) == 0:
+        change = with_halted(replace(change, unreachable=draw(some) - change.lost), cluster)
     sizes = {0: draw(st.integers(0, 4))} if draw(st.integers(0, 2)) == 0 else {}
     upgraded = tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True)))
     return Hypothesis("what if", change, sizes, draw(st.booleans()), upgraded)

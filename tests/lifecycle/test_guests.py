@@ -141,8 +141,10 @@ def test_a_lost_node_frees_its_zone_of_the_pod_that_repelled(count):
     found = cell(
         report_of(cluster, workload("Deployment", "web", 1), events=("node-loss", "deploy")), "web", "node-loss"
     )
-    assert found.bound.most == 1
-    assert not (found.verdict == BAD and found.proven)
+    assert found.deleted is not None
+    assert found.deleted.bound.most == 1
+    assert not (found.deleted.verdict == BAD and found.deleted.proven)
+    assert found.verdict == BAD, "where its node is only unreachable, the pod still repels"
 
 
 def test_guests_that_are_alike_are_one_kind():

@@ -158,7 +158,10 @@ def test_losing_a_node_or_a_zone_is_told_over_every_node_and_zone(tmp_path):
     term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "topology.kubernetes.io/zone"}
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     result = simulated(manifest(tmp_path, deployment("web", 3, apart)), THREE, events=("node-loss", "zone-loss"))
-    assert cell(result, "web", "node-loss").text == "3/3 ok", "each zone has a second node"
+    loss = cell(result, "web", "node-loss")
+    assert loss.deleted is not None
+    assert loss.deleted.text == "3/3 ok", "each zone has a second node"
+    assert loss.text == "2–3/3 unreachable", "its pod on a node that is only unreachable closes the zone"
     assert cell(result, "web", "zone-loss").text == "2/3 −1"
 
 
@@ -206,7 +209,7 @@ def shop() -> SimulationReport:
 
 def test_the_text_shows_matrix_reasons_and_picture(shop):
     text = as_text(shop, verbose=True)
-    assert "shop/cache    3/6!   stuck!    ·     ok  3/6!  2/6!   3/6!" in text
+    assert "shop/cache    3/6!   stuck!    ·     ok  ≤3/6! u    2/6!   3/6!" in text
     assert "cache.yaml:18:15" in text
     assert "before zone loss:" in text
     assert "waiting: " in text

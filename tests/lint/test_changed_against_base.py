@@ -303,6 +303,18 @@ def test_a_submodule_in_place_of_a_folder(folder: Path, tmp_path: Path) -> None:
     assert {one["object"]["name"] for one in report(folder, *WITH, "--changed=work")["findings"]} == {"more"}
 
 
+def test_a_repository_that_git_does_not_track_is_new(folder: Path) -> None:
+    commit(folder, {**SHOP, "cluster.yaml": sketch(2)})
+    git(folder, "checkout", "-q", "-b", "work")
+    inner = folder / "manifests/inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    (inner / "deep").mkdir()
+    (inner / "deep/more.yaml").write_text(workload("more", 9, near="cache"))
+    found = report(folder, *WITH, "--changed=main")
+    assert "more" in {one["object"]["name"] for one in found["findings"]}
+
+
 # --- clones that lack something ---------------------------------------------------------------------------------------
 
 

@@ -117,3 +117,21 @@ def test_a_loss_is_judged_where_a_user_asks_for_it(survive: tuple[str, ...], los
         report, _ = lint(manifests, cluster, chosen, chosen.rules(book))
         found = [f for f in report.findings if f.rule == "node-loss-leaves-pending"]
         assert [(f.evidence.event, f.severity.word) for f in found] == expected
+
+
+def test_a_drain_that_never_ends_is_an_error_where_a_user_asks_for_it() -> None:
+    budget = """---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: gate, namespace: shop}
+spec: {minAvailable: 2, selector: {matchLabels: {app: gate}}}
+"""
+    text = SET.replace("MOST", "2").replace("NOTE", SURVIVES).replace("EVENTS", "") + budget
+    manifests, cluster = (
+        manifest_set(documents("m.yaml", text.encode(), is_read), "default"),
+        cluster_from([("c.yaml", NODES)], "c.yaml"),
+    )
+    for survive, severity in (((), "warning"), (("drain",), "error")):
+        report, _ = lint(manifests, cluster, Options(survive=survive), Rulebook.shipped().select("ci"))
+        (found,) = (f for f in report.findings if f.rule == "drain-stuck")
+        assert (found.evidence.kind, found.severity.word) == ("proof", severity)

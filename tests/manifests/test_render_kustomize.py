@@ -401,6 +401,32 @@ def test_overlays_that_share_what_is_missing_tell_it_once(tmp_path: Path, monkey
     assert not found.inventory.workloads
 
 
+def test_of_kustomizations_in_a_circle_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is the base of another one: nothing of them would be read, and the run would be green."""
+    names = ["a", "b", "c"]
+    for name, other in zip(names, [*names[1:], names[0]], strict=True):
+        write(
+            tmp_path, {f"{name}/kustomization.yaml": f"resources: [../{other}, app.yaml]\n", f"{name}/app.yaml": BASE}
+        )
+    stand_in(tmp_path, monkeypatch, "echo error: cycle detected >&2; exit 1")
+    (error,) = read_manifests([str(tmp_path)], Options()).errors
+    assert "cycle detected" in error.message
+    assert os.path.relpath(error.path, tmp_path) == "a/kustomization.yaml"
+
+
+def test_a_folder_that_is_listed_again_and_again_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kustomize builds it anew each time: two in each of fifteen levels would take minutes of CPU."""
+    for level in range(15):
+        both = [f"../{level + 1}-{side}" for side in "ab"] if level < 14 else ["app.yaml"]
+        for side in "ab":
+            write(tmp_path, {f"{level}-{side}/kustomization.yaml": f"resources: [{', '.join(both)}]\n"})
+            write(tmp_path, {f"{level}-{side}/app.yaml": BASE})
+    stand_in(tmp_path, monkeypatch, f"touch {tmp_path}/was-run")
+    (error,) = read_manifests([str(tmp_path / "0-a")], Options()).errors
+    assert "builds on more than 2,000 folders, each counted as often as it is listed" in error.message
+    assert not (tmp_path / "was-run").exists()
+
+
 def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kubesched_lint.manifests import rendering
 

@@ -223,7 +223,7 @@ def test_what_is_not_established_is_not_called_unaffected() -> None:
     value["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
     found = plan_of([value, _template_of_claims(1)], [value, _template_of_claims(2)])
     assert (found.same, found.unknown) == (0, 1)
-    assert "cells are unknown before and after" in as_text(found)
+    assert "1 workload is unknown before and after" in as_text(found)
 
 
 def _template_of_claims(count: int) -> dict[str, Any]:
@@ -297,9 +297,9 @@ def test_a_comment_of_a_large_change_stays_within_the_limit_and_counts_the_rest(
     large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
     found = plan_of([web()], [web(), large])
     comment = as_markdown(replace(found, workloads=found.workloads * 600))
-    assert comment.startswith("<!-- kubesched-lint plan -->\n## ❌")
+    assert comment.startswith("<!-- kubesched-lint plan -->\n### ⛔ after this change ")
     assert 60_000 < len(comment.encode("utf-16-le")) // 2 <= 65_000
-    assert comment.index("### Worse") < comment.index("that did not fit")
+    assert comment.index("| object | change | effect |") < comment.index("that did not fit")
     assert "@all<b>" not in comment
 
 
@@ -315,6 +315,9 @@ def test_a_terminal_shows_colours_and_lines_that_fit() -> None:
     found = plan_of([web()], [large])
     painted, bare = as_text(found, color=True, room=60), as_text(found, room=60)
     assert "\N{SYMBOL FOR ESCAPE}" not in painted
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == bare
+    assert max(map(len, bare.splitlines())) <= 60
+    painted, bare = (as_text(found, color=color, room=60, verbose=True) for color in (True, False))
     assert re.sub(r"\x1b\[[\d;]*m", "", painted) == bare
     assert "\n  + error: " in bare
     assert max(map(len, bare.partition("findings:")[2].splitlines())) <= 60
@@ -459,4 +462,5 @@ def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:
     found = plan_of_files(both, both)
     assert found.is_empty
     assert any("prod" in note or "staging" in note for note in found.notes), found.notes
-    assert found.notes[0] in as_text(found)
+    assert found.notes[0] in as_text(found, verbose=True)
+    assert "in staging and prod on" in as_text(found)

@@ -18,12 +18,23 @@ from kubesched_lint.commands.plan import changes
 from tests.plan.test_plan import ROOT, ZONES, web, with_image
 from tests.program import called
 
+COMPANY = ROOT / "fixtures/company"
 SCHEMA = Draft202012Validator(json.loads((ROOT / "kubesched_lint/schemas/plan.schema.json").read_text()))
 
 
 def git(folder: Path, *args: str) -> None:
     who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)
+
+
+def company(folder: Path) -> Path:
+    """A company's repository with a pull request: a typo corrected and scaled, and a strategy that hangs."""
+    shutil.copytree(COMPANY / "repo", folder)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "base")
+    git(folder, "apply", str(COMPANY / "feature.patch"))
+    return folder
 
 
 @pytest.fixture

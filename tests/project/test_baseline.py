@@ -21,10 +21,12 @@ from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.project.baseline import (
     VERSION,
     changes,
+    changes_of_findings,
     entries_in,
     entries_of,
     entry_of,
     held_against,
+    number_of_entries,
     text_of,
     updated,
     without,
@@ -76,9 +78,61 @@ def test_what_has_become_milder_is_still_known() -> None:
 
 
 def test_two_of_a_kind_are_known_and_the_third_is_new() -> None:
-    entries = entries_of(Report((finding(line=1), finding(line=2))))
-    held = held_against(Report(tuple(finding(line=n) for n in (1, 2, 3))), entries)
+    entries = entries_of(Report((finding(line=1, index=0), finding(line=2, index=1))))
+    assert number_of_entries(entries) == 2
+    held = held_against(Report(tuple(finding(line=n, index=n) for n in (1, 2, 3))), entries)
     assert len(open_rules(held.report)) == 1
+
+
+# --- one rule at one place is one finding -----------------------------------------------------------------------------
+
+OTHER = ObjectRef("Deployment", "shop", "api")
+
+
+def in_environments(*objects: ObjectRef) -> tuple[Finding, ...]:
+    """One line that prod and staging render, for each of the objects."""
+    return tuple(finding(object=one, rendered=name) for name in ("prod", "staging") for one in objects)
+
+
+def test_a_finding_of_several_objects_and_environments_is_one_entry_of_the_file() -> None:
+    report = Report(in_environments(WEB, OTHER))
+    entries = entries_of(report)
+    assert (len(entries), number_of_entries(entries)) == (2, 1)
+    (line,) = json.loads(text_of(entries))["findings"]
+    assert (line["name"], [other["name"] for other in line["also"]]) == ("api", ["web"])
+    read = entries_in(text_of(entries).encode(), "known.json", BOOK)
+    assert (set(read), number_of_entries(read)) == (set(entries), 1)
+    held = held_against(report, read, ran={"spread-rollout-skew"}, objects=lambda: {WEB, OTHER})
+    assert not open_rules(held.report)
+    assert not held.gone
+    assert text_of(read) == text_of(entries)
+
+
+def test_a_further_object_at_the_place_is_new() -> None:
+    held = held_against(Report(in_environments(WEB, OTHER)), entries_of(Report(in_environments(WEB))))
+    assert {f.object for f in held.report.findings if f.suppressed is None} == {OTHER}
+
+
+def test_an_old_baseline_with_an_entry_for_each_environment_is_read() -> None:
+    old = [replace(entry_of(one), finding=None) for one in in_environments(WEB, OTHER)]
+    held = held_against(
+        Report(in_environments(WEB, OTHER)), old, ran={"spread-rollout-skew"}, objects=lambda: {WEB, OTHER}
+    )
+    assert not open_rules(held.report)
+    assert not held.gone
+    now = entries_of(Report(in_environments(WEB, OTHER)))
+    told = [(change.sign, change.why, others) for change, others in changes_of_findings(old, now)]
+    assert told == [("-", "another entry covers it", 0), ("-", "another entry covers it", 0)]
+
+
+def test_what_is_gone_of_an_entry_leaves_the_rest() -> None:
+    entries = entries_of(Report(in_environments(WEB, OTHER)))
+    held = held_against(
+        Report(in_environments(WEB)), entries, ran={"spread-rollout-skew"}, objects=lambda: {WEB, OTHER}
+    )
+    assert [entry.object for entry in held.gone] == [OTHER]
+    left = without(entries, held.gone)
+    assert text_of(left) == text_of(entries_of(Report(in_environments(WEB))))
 
 
 def test_of_two_of_a_kind_the_worse_takes_the_worse_entry() -> None:
@@ -168,7 +222,9 @@ def changes_between(before: Report, after: Report) -> list[tuple[str, str, str]]
 def test_changes_say_why_an_entry_is_new() -> None:
     api = ObjectRef("Deployment", "shop", "api")
     before = Report((finding(), finding("drain-stuck", object=api)))
-    after = Report((*before.findings, finding(), finding("drain-stuck"), finding("pvc-missing", object=api)))
+    after = Report(
+        (*before.findings, finding(line=2, index=1), finding("drain-stuck"), finding("pvc-missing", object=api))
+    )
     assert changes_between(before, after) == [
         ("+", "pvc-missing", "the rule had no entry"),
         ("+", "drain-stuck", ""),
@@ -183,8 +239,9 @@ def test_another_severity_is_one_change() -> None:
     mild, bad = finding(), finding(severity=Severity.ERROR)
     assert changes_between(Report((mild,)), Report((bad,))) == [("~", mild.rule, "more severe")]
     assert changes_between(Report((bad,)), Report((mild,))) == [("~", mild.rule, "less severe")]
-    assert changes_between(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "less severe")]
-    assert changes_between(Report((bad,)), Report((mild, mild))) == [
+    further = finding(line=2, index=1)
+    assert changes_between(Report((bad, further)), Report((mild, further))) == [("~", mild.rule, "less severe")]
+    assert changes_between(Report((bad,)), Report((mild, further))) == [
         ("+", mild.rule, ""),
         ("~", mild.rule, "less severe"),
     ]

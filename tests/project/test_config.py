@@ -49,6 +49,7 @@ baseline = "known.json"
 include-tests = true
 exclude = ["legacy/**", "*.gen.yaml"]
 workload-folders = ["policies"]
+unclaimed = "error"
 
 [rules.deploy-leaves-pending]
 most_pods = 500
@@ -105,6 +106,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "formats": ("text", "sarif=out/lint.sarif"),
         "baseline": "known.json",
         "include-tests": True,
+        "unclaimed": "error",
         "exclude": ("legacy/**", "*.gen.yaml"),
         "workload-folders": ("policies",),
     }
@@ -117,11 +119,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:29")
+    assert (most.value, most.origin) == (500, "kubesched.toml:30")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:35"
+    assert override.origin == "kubesched.toml:36"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

@@ -8,9 +8,9 @@ import re
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Report, Severity, Summary, Suppression
+from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.report import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
-from kubesched_lint.report.causes import members, one_per_cause
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import objects_with_errors, verdict
 from kubesched_lint.report.html import page as as_html

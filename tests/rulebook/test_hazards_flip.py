@@ -83,6 +83,7 @@ AROUSED = {
     ("scale-out-stays-pending", "hpa-measures-no-request"): "without a request there is nothing to measure",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",
+    ("waiver-expired", "spread-selector-noop"): "what the waiver hid is to be seen again",
     ("waiver-unexplained", "spread-selector-noop"): "what the waiver hid is to be seen again",
 }
 """(card, other rule) that speaks once the hazard is gone, and why that is right."""

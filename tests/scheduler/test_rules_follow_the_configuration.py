@@ -16,13 +16,13 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.applies import Carriers
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.world.world import World

@@ -27,6 +27,9 @@ Event = tuple[list[Pod], list[Pod]]
 class Courses(Wanted):
     """Raises NotCoveredError for a world that the reference does not know."""
 
+    keeps_terminating = False
+    """Whether pods that terminate stay: no kubelet ends them."""
+
     # --- what is asked ----------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
@@ -171,7 +174,7 @@ class Courses(Wanted):
             kind = self.filters.kinds[number]
             if position == WAITS and not kind.pod.scheduling_gates:
                 yield from self._scheduled(state, kind, placed)
-            elif kind.terminating:
+            elif kind.terminating and not self.keeps_terminating:
                 yield self._less(state, ((number, position),))
 
     def _scheduled(self, state: State, kind: Kind, placed: list[Placed]) -> Iterator[State]:

@@ -22,7 +22,7 @@ from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import LONG, OPTIONS, Reading
-from tests.worlds.controllers import State
+from tests.worlds.controllers import NEWEST, Mine, State, Step, stateful_set
 from tests.worlds.courses import Courses
 from tests.worlds.filters import Kind
 from tests.worlds.generator import World, seeded
@@ -32,6 +32,7 @@ Value = dict[str, Any]
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 LEFT_OUT = {"claims", "ephemeral", "pools", "runs", "terminating", "daemonset", "job", "pod", "node-name", "twice"}
 MOST_ENDS = 12
+UNREACHABLE = [{"key": "node.kubernetes.io/unreachable", "effect": e} for e in ("NoSchedule", "NoExecute")]
 
 
 def world_of(seed: int) -> World | None:
@@ -52,18 +53,59 @@ def _followed(value: Value) -> Value:
 
 
 class Change:
-    """One or two hypotheses, as plain changes of nodes and sizes."""
+    """Plain changes of nodes and sizes."""
 
-    def __init__(self, seed: int, world: World) -> None:
-        self._dice = Random(seed)
+    def __init__(self, world: World) -> None:
         self._nodes = [v["metadata"]["name"] for v in world.cluster if v["kind"] == "Node"]
         self.lost: set[str] = set()
+        self.unreachable: set[str] = set()
         self.taints: list[tuple[str, Value]] = []
         self.unlabelled: list[tuple[str, str]] = []
         self.copied: list[str] = []
         self.sizes: dict[tuple[str, str], int] = {}
+
+    def nodes(self, world: World) -> Iterator[Value]:
+        found = [json.loads(json.dumps(v)) for v in world.cluster if v["kind"] == "Node"]
+        copies = [json.loads(json.dumps(v)) for v in found if v["metadata"]["name"] in self.copied]
+        like = [v["metadata"]["name"] for v in (*found, *copies)]
+        for value in copies:
+            meta = value["metadata"]
+            if meta["labels"].get(HOSTNAME) == meta["name"]:
+                meta["labels"][HOSTNAME] = f"{meta['name']}-new-1"
+            meta["name"] += "-new-1"
+        for name, value in zip(like, (*found, *copies), strict=True):
+            spec, labels = value.setdefault("spec", {}), value["metadata"]["labels"]
+            for _, taint in [one for one in self.taints if one[0] == name]:
+                kept = [t for t in spec.get("taints", []) if (t["key"], t["effect"]) != (taint["key"], taint["effect"])]
+                spec["taints"] = [*kept, taint]
+            for _, key in [one for one in self.unlabelled if one[0] == name]:
+                labels.pop(key, None)
+            if value["metadata"]["name"] in self.unreachable - self.lost:
+                spec["taints"] = [*spec.get("taints", []), *UNREACHABLE]
+            if value["metadata"]["name"] not in self.lost:
+                yield value
+
+    def evicts(self, kind: Kind, node: str) -> bool:
+        taints = [t for name, t in self.taints if name == node and t["effect"] == "NoExecute"]
+        left = set(self._nodes) - self.lost
+        if node in self.unreachable and (self.copied or not self.unreachable.issuperset(left)):  # else nothing goes
+            taints.append(UNREACHABLE[1])
+        return node in self.lost or any(not _tolerated(kind, taint) for taint in taints)
+
+    def keeps(self, node: str) -> bool:
+        """Whether nobody ends the pods that are deleted on a node."""
+        return node in self.unreachable - self.lost
+
+
+class Drawn(Change):
+    """One or two hypotheses."""
+
+    def __init__(self, seed: int, world: World) -> None:
+        super().__init__(world)
+        self._dice = Random(seed)
         self.wishes = Wishes()
-        kinds = self._dice.sample(["lose", "taint", "unlabel", "add", "scale"], self._dice.choice([1, 1, 2, 3]))
+        every = ["lose", "disconnect", "taint", "unlabel", "add", "scale"]
+        kinds = self._dice.sample(every, self._dice.choice([1, 1, 2, 3]))
         for kind in kinds:
             getattr(self, f"_{kind}")(world)
         suppose = len(self.wishes.suppose)
@@ -76,6 +118,11 @@ class Change:
         for name in self._dice.sample(self._nodes, self._dice.choice([1, 1, min(2, len(self._nodes))])):
             self.lost.add(name)
             self._asks("lose", f"node/{name}")
+
+    def _disconnect(self, world: World) -> None:
+        for name in self._dice.sample(self._nodes, self._dice.choice([1, 1, min(2, len(self._nodes))])):
+            self.unreachable.add(name)
+            self._asks("lose", f"node/{name}:unreachable")
 
     def _taint(self, world: World) -> None:
         name, effect = self._dice.choice(self._nodes), self._dice.choice(["NoSchedule", "NoExecute", "NoExecute"])
@@ -100,39 +147,18 @@ class Change:
             self.sizes[meta["namespace"], meta["name"]] = size
             self.wishes = replace_wishes(self.wishes, scale=(f"{meta['namespace']}/{meta['name']}={size}",))
 
-    def nodes(self, world: World) -> Iterator[Value]:
-        found = [json.loads(json.dumps(v)) for v in world.cluster if v["kind"] == "Node"]
-        copies = [json.loads(json.dumps(v)) for v in found if v["metadata"]["name"] in self.copied]
-        like = [v["metadata"]["name"] for v in (*found, *copies)]
-        for value in copies:
-            meta = value["metadata"]
-            if meta["labels"].get(HOSTNAME) == meta["name"]:
-                meta["labels"][HOSTNAME] = f"{meta['name']}-new-1"
-            meta["name"] += "-new-1"
-        for name, value in zip(like, (*found, *copies), strict=True):
-            spec, labels = value.setdefault("spec", {}), value["metadata"]["labels"]
-            for _, taint in [one for one in self.taints if one[0] == name]:
-                kept = [t for t in spec.get("taints", []) if (t["key"], t["effect"]) != (taint["key"], taint["effect"])]
-                spec["taints"] = [*kept, taint]
-            for _, key in [one for one in self.unlabelled if one[0] == name]:
-                labels.pop(key, None)
-            if value["metadata"]["name"] not in self.lost:
-                yield value
-
-    def evicts(self, kind: Kind, node: str) -> bool:
-        taints = [t for name, t in self.taints if name == node and t["effect"] == "NoExecute"]
-        return node in self.lost or any(not _tolerated(kind, taint) for taint in taints)
-
 
 def replace_wishes(wishes: Wishes, **more: Any) -> Wishes:
     return Wishes(**{"scale": wishes.scale, "suppose": wishes.suppose, **more})
 
 
 def _tolerated(kind: Kind, taint: Value) -> bool:
+    """Whether a pod tolerates a taint for good."""
     return any(
-        (not t.effect or t.effect == taint["effect"])
+        t.seconds is None
+        and (not t.effect or t.effect == taint["effect"])
         and (not t.key or t.key == taint["key"])
-        and (t.operator == "Exists" or t.value == taint["value"])
+        and (t.operator == "Exists" or t.value == taint.get("value", ""))
         for t in kind.pod.tolerations
     )
 
@@ -144,6 +170,10 @@ class Deployed(Courses):
         self.values: dict[int, Value] = {}
         super().__init__(world)
 
+    @property
+    def can_oversleep(self) -> bool:
+        return self._may_oversleep()
+
     def _standing(self, value: Value) -> Kind:
         kind = super()._standing(value)
         self.values[kind.number] = value
@@ -153,13 +183,21 @@ class Deployed(Courses):
         """The world of a final state after a change: what stays is running."""
         others = [v for v in world.cluster if v["kind"] not in ("Node", "Pod")]
         manifests = [self._resized(v, change) for v in world.manifests]
-        pods = [
-            self._running(kind, node, number)
-            for number, (of, position) in enumerate(state.pods)
-            if position >= 0
-            and not change.evicts(kind := self.filters.kinds[of], node := self.filters.nodes[position].name)
-        ]
+        pods = []
+        for number, (of, position) in enumerate(state.pods):
+            kind, node = self.filters.kinds[of], self.filters.nodes[max(position, 0)].name
+            if position >= 0 and not change.evicts(kind, node):
+                pods.append(self._running(kind, node, number))
+            elif position >= 0 and change.keeps(node):
+                pods.append(self._terminating(self._running(kind, node, number)))
         return replace(world, manifests=manifests, cluster=[*change.nodes(world), *others, *pods])
+
+    def _terminating(self, value: Value) -> Value:
+        """A pod that its controller no longer counts, but that is still there."""
+        meta = {k: v for k, v in value["metadata"].items() if k != "ownerReferences"}
+        meta |= {"deletionTimestamp": "2026-01-02T00:00:00Z", "finalizers": ["example.com/stays"]}
+        owner = next(iter(value["metadata"].get("ownerReferences", ())), {})
+        return {**value, "metadata": meta, "was": (owner.get("kind"), owner.get("name"))}
 
     def _resized(self, value: Value, change: Change) -> Value:
         meta = value["metadata"]
@@ -177,6 +215,33 @@ class Deployed(Courses):
         labels = dict(kind.pod.labels)
         metadata = {"name": name, "namespace": meta["namespace"], "labels": labels, "ownerReferences": [owner]}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**template["spec"], "nodeName": node}}
+
+
+class Later(Courses):
+    """What follows a change; pods on nodes that are unreachable run no more, and those that terminate stay."""
+
+    keeps_terminating = True
+
+    def __init__(self, world: World, change: Change) -> None:
+        self._dead = change.unreachable - change.lost
+        self._kept: dict[tuple[str, str], set[int]] = {}
+        for value in world.cluster:
+            kind, name = value.get("was", ("", ""))
+            if kind == "StatefulSet":
+                ordinal = int(value["metadata"]["name"].rpartition("-")[2])
+                self._kept.setdefault((value["metadata"]["namespace"], name), set()).add(ordinal)
+        super().__init__(world)
+
+    def _stateful(self, number: int, value: Value, mine: Mine) -> Step:
+        """A pod that terminates keeps its name."""
+        kept = self._kept.get((value["metadata"]["namespace"], value["metadata"]["name"]), set())
+        members = {int(k.slot): (k.revision, position >= 0) for k, (_, position) in mine}
+        step = stateful_set({**members, **dict.fromkeys(kept, (NEWEST, False))}, self._replicas(value), ordered=False)
+        return step._replace(delete=tuple(ordinal for ordinal in step.delete if ordinal not in kept))
+
+    def end(self, state: State, number: int) -> tuple[int, int, bool]:
+        dead = {p for p, node in enumerate(self.filters.nodes) if node.name in self._dead}
+        return super().end(state._replace(pods=tuple(one for one in state.pods if one[1] not in dead)), number)
 
 
 def finals(courses: Courses) -> list[State] | None:
@@ -204,9 +269,11 @@ def reference(world: World, change: Change) -> dict[str, set[End]] | None:
         before = finals(courses)
         if before is None or len(before) > MOST_ENDS:
             return None
+        if courses.can_oversleep and any(position < 0 for state in before for _, position in state.pods):
+            return None  # whether those that wait notice the change is not followed
         found: dict[str, set[End]] = {}
         for state in before:
-            later = Courses(courses.after_change(world, change, state))
+            later = Later(courses.after_change(world, change, state), change)
             ends = finals(later)
             if not ends:
                 return None
@@ -220,7 +287,7 @@ def reference(world: World, change: Change) -> dict[str, set[End]] | None:
 def disagreements(seed: int) -> list[str] | None:
     """What a cell says and the reference does not confirm; None: not covered."""
     world = world_of(seed)
-    change = Change(seed, world) if world is not None else None
+    change = Drawn(seed, world) if world is not None else None
     if world is None or change is None or not change.wishes.suppose:
         return None
     true = reference(world, change)
@@ -241,6 +308,48 @@ def disagreements(seed: int) -> list[str] | None:
     ]
 
 
+def disagreements_about_losses(seed: int) -> list[str] | None:
+    """The same of both ends of the loss of any node or zone."""
+    world = world_of(seed)
+    found = None if world is None else _losses(world)
+    if world is None or found is None:
+        return None
+    reading = Reading(world)
+    result = simulate(reading.manifests, reading.cluster, OPTIONS, tuple({event for event, _ in found}), LONG)
+    said = {str(result.workloads[r.number]): r.cells for r in result.rows}
+    return [
+        f"{workload} {cell.event} {end}: said {told.text} ({told.verdict}{', proven' * told.proven}: {told.why}); "
+        f"true {sorted(true[workload])}"
+        for (event, end), true in found.items()
+        for workload, cells in said.items()
+        for cell in cells
+        if cell.event == event and cell.verdict != NONE
+        if (told := getattr(cell, end) or cell) and not _holds(told, true[workload])
+    ]
+
+
+def _losses(world: World) -> dict[tuple[str, str], dict[str, set[End]]] | None:
+    """(event, what becomes of the Node objects) → the ends, over each node or zone."""
+    zones: dict[str, set[str]] = {}
+    nodes = [v["metadata"] for v in world.cluster if v["kind"] == "Node"]
+    for meta in nodes:
+        if ZONE in meta["labels"]:
+            zones.setdefault(meta["labels"][ZONE], set()).add(meta["name"])
+    groups = {"node-loss": [{meta["name"]} for meta in nodes], "zone-loss": list(zones.values())}
+    found: dict[tuple[str, str], dict[str, set[End]]] = {}
+    for event, end in ((event, end) for event in groups if groups[event] for end in ("deleted", "unreachable")):
+        every = found.setdefault((event, end), {})
+        for names in groups[event]:
+            change = Change(world)
+            (change.lost if end == "deleted" else change.unreachable).update(names)
+            ends = reference(world, change)
+            if ends is None:
+                return None
+            for workload, own in ends.items():
+                every.setdefault(workload, set()).update(own)
+    return found
+
+
 def _holds(cell: Cell, ends: set[End]) -> bool:
     if cell.bound.by != "search" and cell.verdict in (FINE, BAD):
         inside = all(cell.bound.least <= min(end.bound, cell.wanted) <= cell.bound.most for end in ends)
@@ -258,10 +367,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--losses", action="store_true", help="ask about any lost node or zone instead")
     args = parser.parse_args()
     tally: Counter[str] = Counter()
+    asked = disagreements_about_losses if args.losses else disagreements
     for seed in range(args.seed, args.seed + args.count):
-        found = disagreements(seed)
+        found = asked(seed)
         tally["not covered" if found is None else "wrong" if found else "right"] += 1
         for line in found or ():
             print(seed, line, flush=True)

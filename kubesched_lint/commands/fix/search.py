@@ -34,6 +34,7 @@ from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
 from kubesched_lint.commands.limits import MOST_REMEDIES, MOST_TRIALS
 from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
 from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -84,7 +85,7 @@ def mend(
     closed: dict[str, str] = {}
     while True:
         search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, wanted)), unsafe)
-        mended = _mended(search, Workspace(manifests, closed=closed), len(wanted), unsafe)
+        mended = _mended(search, Workspace(manifests, closed=closed), number_of(wanted), unsafe)
         objections = {open_file.path: words for open_file in mended.open_files if (words := open_file.objection())}
         if not objections:
             return mended
@@ -108,6 +109,16 @@ def fix_of_one(
     result = search.mended(start, unsafe=True, most=MOST_REMEDIES)
     is_sound = not any(open_file.objection() for open_file in result.workspace.differing)
     return search.fixes.get(placed(finding)) if is_sound else None
+
+
+def fixes_of(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rulebook: Rulebook, findings: Sequence[Finding]
+) -> Mapping[Placed, Fix]:
+    """Return the fixes for some findings that pass together, as far as a few trials show."""
+    search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, findings)), True)
+    result = search.mended(search.linted(Workspace(manifests)), unsafe=True, most=MOST_REMEDIES)
+    unsound = {open_file.path for open_file in result.workspace.differing if open_file.objection()}
+    return {key: fix for key, fix in search.fixes.items() if unsound.isdisjoint(edit.path for edit in fix.edits)}
 
 
 def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
@@ -238,7 +249,7 @@ class _FixSearch:
 
     def count(self, state: _State) -> int:
         """Return the number of open findings among those to fix."""
-        return sum(number for key, number in state.counts.items() if key in self._wanted)
+        return number_of(finding for finding in state.open if subject_of(finding) in self._wanted)
 
     def linted(self, workspace: Workspace) -> _State:
         """Return the linter's results for the files of the workspace. Uses one trial, and the steps that it takes."""

@@ -24,6 +24,7 @@ from kubesched_lint.findings import InputError, Report
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.project.owners import with_owners
 from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
@@ -150,7 +151,8 @@ def lint_fleet(
     else:
         outcomes = list(_submitted(tasks, executor.pool, executor, lost))
     places = {cluster.path: number for number, cluster in enumerate(clusters)}
-    return tuple(sorted(outcomes, key=lambda outcome: places[outcome.path]))
+    owned = (replace(outcome, report=with_owners(outcome.report)) for outcome in outcomes)
+    return tuple(sorted(owned, key=lambda outcome: places[outcome.path]))
 
 
 def _parts(clusters: Sequence[ClusterFiles], executor: FleetExecutor) -> Iterator[tuple[ClusterFiles, ...]]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.skew import minor_note
 from kubesched_lint.findings import InputError, Report
@@ -16,7 +17,7 @@ def judged_now(report: Report, cluster: Cluster | None, max_age: str | None, ver
     """Return the report as ``with_freshness`` does at this moment; unchanged without a limit or a cluster."""
     if not max_age or cluster is None:
         return report
-    return with_freshness(report, cluster, max_age, version, datetime.now(UTC))
+    return with_freshness(report, cluster, max_age, version, now())
 
 
 def with_freshness(report: Report, cluster: Cluster, max_age: str, version: str, now: datetime) -> Report:

@@ -107,6 +107,7 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
         unreadable_cluster="; ".join(lines(lambda summary: summary.unreadable_cluster)),
         undecided="\n".join(lines(lambda summary: summary.undecided)),
         configuration="; ".join(filter(None, [configuration, *own])),
+        exceptions=tuple(sorted({one for summary in of.values() for one in summary.exceptions})),
         left_out=tuple(dict.fromkeys(item for summary in of.values() for item in summary.left_out)),
     )
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.findings import Report, Skip
+from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import BaselineError, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
@@ -41,7 +42,7 @@ def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str,
     except BaselineError:  # the user has not asked for it
         return report
     held = {name: held_against(part, entries).report for name, part in (parts or {"": report}).items()}
-    known = sum(1 for finding in merged_findings(held) if finding.suppressed and finding.suppressed.known)
+    known = number_of(f for f in merged_findings(held) if f.suppressed and f.suppressed.known)
     if not known:
         return report
     listed = f"{BASELINE} lists {many(known, 'finding')} of this run, but the run does not use it"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.worlds import without_transient
+from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import LIVE, ClusterError
+from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.known import compared
 from kubesched_lint.commands.lint.nothing import nothing_checked
@@ -36,6 +37,7 @@ from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
 from kubesched_lint.manifests.meant import Scope
 from kubesched_lint.project.baseline import read_baseline
+from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
@@ -56,6 +58,18 @@ if TYPE_CHECKING:
     Found = InputFile | Skipped | InputError
 
 
+class Shared(Struct):
+    """What several targets read once: the clusters, and the manifests of targets with the same paths and settings."""
+
+    clusters: dict[object, Inputs] = field(default_factory=dict)
+    sets: dict[object, ManifestSet] = field(default_factory=dict)
+
+    def lender(self, request: Request, options: Options) -> Inputs:
+        """Return the inputs with the cluster of a request."""
+        key = (request.cluster, request.cluster_options)
+        return self.clusters.setdefault(key, Inputs(request, options, ()))
+
+
 class Inputs(Struct, frozen=True, dict=True):
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
@@ -67,6 +81,7 @@ class Inputs(Struct, frozen=True, dict=True):
     """The run before the change."""
     lender: Inputs | None = None
     """The inputs with the same cluster, so that it is read once."""
+    shared: Shared | None = None
 
     @cached_property
     def manifests(self) -> ManifestSet:
@@ -77,7 +92,19 @@ class Inputs(Struct, frozen=True, dict=True):
     def _read(self) -> ManifestSet:
         namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
         again = not self.request.mending  # a fix changes the files
-        return manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
+        key = (self.request.paths, self.request.render, self.request.force_exclude, version, self._reading)
+        if self.shared is not None and key in self.shared.sets:
+            return self.shared.sets[key]
+        made = manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
+        if self.shared is not None:
+            self.shared.sets[key] = made
+        return made
+
+    @property
+    def _reading(self) -> object:
+        """The options that decide which documents are read, and as what."""
+        options = self.options
+        return options.namespace, options.kinds, options.exclude, options.include_tests
 
     def _drained(self) -> Iterator[Found]:
         if not isinstance(self.found, list):
@@ -139,18 +166,26 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     return checked(request, options, rulebook).report
 
 
-def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: Inputs | None = None) -> LintRun:
+def checked(
+    request: Request,
+    options: Options,
+    rulebook: Rulebook,
+    *,
+    lender: Inputs | None = None,
+    shared: Shared | None = None,
+) -> LintRun:
     """Return the run: read inputs, lint, apply waivers and baseline.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     A cluster that cannot be read becomes one error of the report; the manifests are then checked without a cluster.
-    If no file has its name, the run ends at once, because the name is wrong. ``lender`` as in ``Inputs``.
+    If no file has its name, the run ends at once, because the name is wrong. ``lender`` and
+    ``shared`` as in ``Inputs``.
     """
     options.rules(rulebook)  # before anything is read
     if request.cluster is not None and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, []))
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
-    before, lender = request.before, lender or Inputs(request, options, ())
+    before, lender = request.before, lender or (shared or Shared()).lender(request, options)
     changes = None if before is None else before.changes_now(request)
     paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
     scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
@@ -159,27 +194,29 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
     if cache or before:
         read = list(files)
         past = None if before is None else _past(before, request, read, lender)
-        material = Inputs(request, options, read, past, lender)
+        material = Inputs(request, options, read, past, lender, shared)
         report = _kept_or_made(material, read, rulebook) if cache else _made(material, rulebook)
     else:
         past = None
-        material = Inputs(request, options, files, lender=lender)
+        material = Inputs(request, options, files, lender=lender, shared=shared)
         report = _made(material, rulebook)
     held = None if entries is None else _compared(report, entries, material, rulebook)
-    report = held.report if held else report
+    report = with_ended_entries(held.report, options, rulebook) if held else report
     judged = report
     if before is not None and changes is not None:
         from kubesched_lint.commands.lint.past import reported
 
         then = None if past is None else past.report
         report = reported(report, then, material.manifests, options.namespace, before, changes)
+        report = counting_again(report, judged, changes, options.today)
+    report = with_exceptions(report, judged, options.today)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = (
         requiring_workloads(report, request.paths, partial=options.partial) if request.require_workloads else report
     )
-    report = _saying_what_is_weaker(report, judged, changes, request)
+    report = with_owners(_saying_what_is_weaker(report, judged, changes, request))
     return LintRun(report, options, material, held)
 
 
@@ -245,7 +282,7 @@ def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) 
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
-    report = place.find(key, _now)
+    report = place.find(key, now)
     if report is None:
         report = _made(material, rulebook)
         cluster, problem = material.opened
@@ -285,7 +322,7 @@ def report_on(
     still_open = (j for j in judged if (j.finding.rule, j.finding.location, j.finding.message) not in waived)
     summary = replace(
         report.summary,
-        cluster=cluster.describe(_now) if cluster else "",
+        cluster=cluster.describe(now) if cluster else "",
         notes=notes,
         unreadable_cluster=unreadable,
         proposes_fixes=is_any_written(still_open, world),
@@ -371,7 +408,3 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

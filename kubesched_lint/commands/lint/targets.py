@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -12,14 +13,17 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.known import gone_from_all
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.remarks import with_notes, with_unused_baseline
-from kubesched_lint.commands.lint.run import LintRun, Request, checked
+from kubesched_lint.commands.lint.run import LintRun, Request, Shared, checked
 from kubesched_lint.commands.lint.workers import Lost, Workers, closing
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.baseline import KnownFinding, gone_note
 from kubesched_lint.rulebook.library import Rulebook
 
+_PARTS = 4
+"""Parts of the work for each process: it reads a cluster once in each, and none waits long for another's last part."""
 _LOOK_AFTER = 0.5
 """Seconds without an answer after which we check whether the workers are alive."""
 
@@ -80,7 +84,7 @@ def check_targets(
     Raises UnknownRuleError, ChangedError or BaselineError.
     """
     jobs = min(jobs, len(work))
-    outcomes = tuple(_in_processes(work, jobs, lost) if jobs > 1 else map(check_target, work))
+    outcomes = tuple(_in_processes(work, jobs, lost) if jobs > 1 else check_together(work))
     reports = {outcome.name: outcome.report for outcome in outcomes}
     request = work[0].request
     report = merged(reports, {one.name: one.request.paths for one in work}, request.configuration)
@@ -92,9 +96,21 @@ def check_targets(
     return TargetsRun(with_notes(report, *gone_note(gone, request.baseline)), outcomes, gone)
 
 
-def check_target(work: TargetWork) -> TargetOutcome:
+def check_together(work: Sequence[TargetWork]) -> list[TargetOutcome]:
+    """Return the outcomes of targets, which read once what they share. Raises like ``checked``."""
+    shared = Shared()
+    last = {one.request.paths: number for number, one in enumerate(work)}
+    outcomes = []
+    for number, one in enumerate(work):
+        outcomes.append(check_target(one, shared))
+        if last[one.request.paths] == number:  # no other target has these paths
+            shared.sets.clear()
+    return outcomes
+
+
+def check_target(work: TargetWork, shared: Shared | None = None) -> TargetOutcome:
     """Return the outcome of one target. Raises like ``checked``."""
-    run = checked(work.request, work.options, work.rulebook)
+    run = checked(work.request, work.options, work.rulebook, shared=shared)
     files = tuple(run.files()) if work.names_files else ()
     gone, absent = (run.held.gone, run.held.absent) if run.held else ((), ())
     return TargetOutcome(work.name, run.report, gone, absent, files, dict(_rendered(run)))
@@ -110,25 +126,52 @@ def _rendered(run: LintRun) -> Iterator[tuple[str, Sequence[str]]]:
 def _in_processes(work: Sequence[TargetWork], jobs: int, tell: Callable[[str], None]) -> Iterator[TargetOutcome]:
     """Yield the outcomes in order. What a worker fails to do, this process does, and fails or not as it would alone."""
     lost = Lost(tell)
+    outcomes: dict[str, TargetOutcome] = {}
     with closing(Workers(jobs)) as pool:
-        begun = [(one, _begun(one, pool)) for one in work]
-        for one, future in begun:
+        begun = [(batch, _begun(batch, pool)) for batch in _batches(work, jobs)]
+        for batch, future in begun:
             answer = future if isinstance(future, Exception) else _answer(future, pool)
             if isinstance(answer, BaseException):
-                lost.note([one.name], answer)
-                answer = check_target(one)
-            yield answer
+                lost.note([one.name for one in batch], answer)
+                answer = check_together(batch)
+            outcomes.update((outcome.name, outcome) for outcome in answer)
     lost.told()
+    yield from (outcomes[one.name] for one in work)
 
 
-def _begun(work: TargetWork, pool: Workers) -> Future[TargetOutcome] | Exception:
+def _batches(work: Sequence[TargetWork], jobs: int) -> list[list[TargetWork]]:
+    """Return the work in some parts for each process; targets whose paths overlap are in the same part."""
+    real = {one.name: [os.path.realpath(path) for path in one.request.paths] for one in work}
+    roots: dict[str, str] = {}
+    root = ""
+    for path in sorted({path for paths in real.values() for path in paths}, key=lambda path: path.split(os.sep)):
+        root = root if root and is_within(path, root) else path
+        roots[path] = root
+    groups: dict[str, list[TargetWork]] = {}
+    homes: dict[str, str] = {}
+    for one in work:
+        mine = dict.fromkeys(roots[path] for path in real[one.name])
+        name, *others = dict.fromkeys(homes.get(path, path) for path in mine)
+        group = groups.setdefault(name, [])
+        for other in others:  # it overlaps with several groups, which become one
+            group += groups.pop(other, [])
+            homes |= {path: name for path, home in homes.items() if home == other}
+        homes |= dict.fromkeys(mine, name)
+        group.append(one)
+    ordered = list(groups.values())
+    each = -(-len(ordered) // (jobs * _PARTS))
+    parts = (ordered[first : first + each] for first in range(0, len(ordered), each))
+    return [[one for group in part for one in group] for part in parts]
+
+
+def _begun(work: Sequence[TargetWork], pool: Workers) -> Future[list[TargetOutcome]] | Exception:
     try:
-        return pool.submit(check_target, work)
+        return pool.submit(check_together, work)
     except (BrokenProcessPool, OSError) as error:  # a worker is dead already, or the system starts no further one
         return error
 
 
-def _answer(future: Future[TargetOutcome], pool: Workers) -> TargetOutcome | BaseException:
+def _answer(future: Future[list[TargetOutcome]], pool: Workers) -> list[TargetOutcome] | BaseException:
     """Return the answer of a worker, or why there is none."""
     while not wait([future], _LOOK_AFTER).done:
         if not pool.is_whole():

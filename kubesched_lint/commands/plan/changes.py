@@ -67,6 +67,8 @@ class ObjectChange(Struct, frozen=True):
     remark: str = ""
     location: Location | None = None
     """Where it is written: after the change, or before it if it is removed."""
+    line: Location | None = None
+    """Where the first changed field is written, or the nearest line of one that is gone; None for a whole object."""
 
 
 def workload_changes(before: World, after: World, *, running: bool = False) -> Iterator[ObjectChange]:
@@ -113,7 +115,8 @@ def other_changes(
             fields = tuple(field for field in found if field.text not in known.get(ref, ()))
             if fields:
                 is_meta = all(field.path[:1] == ("metadata",) for field in fields)
-                yield ObjectChange(ref, (METADATA if is_meta else UPDATED,), fields, location=place)
+                action, line = METADATA if is_meta else UPDATED, document.location(fields[0].path)
+                yield ObjectChange(ref, (action,), fields, location=place, line=line)
     for ref, document in old.items():
         if ref not in new and ref not in known:
             yield ObjectChange(ref, (REMOVED,), location=document.location(()))
@@ -143,7 +146,8 @@ def beside_running(after: ManifestSet, cluster: Cluster, namespace: str) -> Iter
             if running is None:
                 yield ObjectChange(ref, (CREATED,), location=place)
             elif fields := tuple(_live_fields(name, running, item, source)):
-                yield ObjectChange(ref, (UPDATED,), fields, location=place)
+                line = source.location(fields[0].path)
+                yield ObjectChange(ref, (UPDATED,), fields, location=place, line=line)
 
 
 def _live_fields(name: str, running: object, item: object, source: Document) -> Iterator[FieldChange]:
@@ -206,7 +210,8 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
     if not actions:
         return None
     counted = None if new.kind in ("DaemonSet", "Pod") else wanted
-    return ObjectChange(new.ref, tuple(actions), fields, counted, remark, _place(new))
+    line = location_of(new.source, fields[0].path) if fields and new.source is not None else None
+    return ObjectChange(new.ref, tuple(actions), fields, counted, remark, _place(new), line)
 
 
 def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) -> Iterator[FieldChange]:

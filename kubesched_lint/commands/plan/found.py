@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import ObjectChange
+from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
-from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
@@ -37,6 +38,19 @@ class CellChange(Struct, frozen=True):
         ends = [cell for cell in (self.before, self.after) if cell is not None]
         return len(ends) < 2 or any(cell.verdict != UNKNOWN for cell in ends)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was ok, and nobody knows how it ends now."""
+        ends = self.before, self.after
+        return all(ends) and ends[0].verdict in (FINE, LIKELY) and ends[1].verdict == UNKNOWN  # type: ignore[union-attr]
+
+    def becomes_bad(self, *, proven: bool) -> bool:
+        """Whether it ends badly now: for certain, or with these nodes; and did not, or not for certain, before."""
+        after, before = self.after, self.before
+        if after is None or after.verdict != BAD or after.proven is not proven:
+            return False
+        return before is None or before.verdict not in (BAD, REFUSED) or (after.proven and not before.proven)
+
 
 class WorkloadPlan(Struct, frozen=True):
     """What the change does to one workload; ``change`` is None if the change touches others only."""
@@ -49,6 +63,13 @@ class WorkloadPlan(Struct, frozen=True):
     is_open: bool = False
     """Whether it changes itself, and how some event ends for it afterwards is not established."""
 
+    zones: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """Its pods per zone in one placement before and after the change, if these differ."""
+    is_compared: bool = False
+    """Whether its events were simulated before and after the change."""
+    mend: str = ""
+    """An edit, in words, with which its rollouts end again; empty if none is known."""
+
     @property
     def is_told(self) -> bool:
         """Whether reports have a row for it: it changes itself, or an event is established to end better or worse."""
@@ -57,9 +78,29 @@ class WorkloadPlan(Struct, frozen=True):
     @property
     def seen(self) -> Hashable:
         """What a reader sees of it; where it is written may differ."""
-        change = None if self.change is None else replace(self.change, location=None)
+        change = None if self.change is None else replace(self.change, location=None, line=None)
         cells = ((c.event, *(each and seen(each) for each in (c.before, c.after))) for c in self.cells)
-        return self.object, change, tuple(cells)
+        return self.object, change, tuple(cells), self.zones
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the API server refuses it after the change, and did not before."""
+        ends = ((c.before, c.after) for c in self.cells)
+        return any(a is not None and a.verdict == REFUSED and (b is None or b.verdict != REFUSED) for b, a in ends)
+
+    def hangs(self, *, proven: bool) -> bool:
+        """Whether its rollouts end no more, for certain or on these nodes; a new workload rolls nothing out yet."""
+        return any(
+            c.event == "rollout" and c.before is not None and c.becomes_bad(proven=proven) and c.after.always_stuck
+            for c in self.cells
+            if c.after is not None
+        )
+
+    def waiting(self, *, proven: bool) -> CellChange | None:
+        """The deploy that leaves pods Pending, or more of them, for certain or on these nodes; None if none does."""
+        ends_badly = (c for c in self.cells if c.event == "deploy" and c.after is not None and c.after.verdict == BAD)
+        worse = (c for c in ends_badly if c.becomes_bad(proven=proven) or c.direction == WORSE)
+        return next((c for c in worse if c.after is not None and c.after.proven is proven), None)
 
     @property
     def direction(self) -> str:
@@ -116,6 +157,10 @@ class Plan(Struct, frozen=True):
     budgets: tuple[BudgetChange, ...] = ()
     stuck: tuple[StuckRollout, ...] = ()
     room: tuple[RoomChange, ...] = ()
+    pools: tuple[PoolChange, ...] = ()
+    """What becomes of nodes and pools, if the change edits the cluster's files or its pools."""
+    losses: tuple[NodeLoss, ...] = ()
+    """The workloads that may use fewer nodes."""
     untouched: frozenset[ObjectRef] = frozenset()
     """Workloads that the change neither touches nor affects."""
     open: frozenset[ObjectRef] = frozenset()
@@ -125,6 +170,8 @@ class Plan(Struct, frozen=True):
     """What cannot be read after the change."""
     errors_before: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
+    background: tuple[str, ...] = ()
+    """Notes of ``notes`` that tell what is assumed or left out in any plan of these files: a short report has none."""
     simulation: SimulationReport | None = None
     """The changed cells after the change that did not become better, to explain them."""
     environments: tuple[str, ...] = ()
@@ -142,7 +189,13 @@ class Plan(Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether the change changes nothing that this command knows of."""
         unread, unread_before = (sorted(e.message for e in es) for es in (self.errors, self.errors_before))
-        return not (self.workloads or self.objects or self.findings.changes or unread != unread_before)
+        return not (self.workloads or self.objects or self.pools or self.findings.changes or unread != unread_before)
+
+    @property
+    def never_end(self) -> list[StuckRollout | WorkloadPlan]:
+        """The rollouts that end no more after the change: those that it starts, and those that it makes so."""
+        started = {one.object for one in self.stuck}
+        return [*self.stuck, *(w for w in self.workloads if w.object not in started and w.hangs(proven=True))]
 
     @property
     def worst_finding(self) -> Severity | None:
@@ -151,8 +204,8 @@ class Plan(Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is established that the change makes something worse: a cell, an error that is new, or a rollout
-        that it starts and that never ends.
+        """Whether it is established that the change makes something worse: a cell, an error that is new, or pods that
+        stay Pending or a rollout that never ends, whatever was known of them before.
         """
-        is_cell = any(workload.direction == WORSE for workload in self.workloads)
-        return is_cell or bool(self.stuck) or self.worst_finding is Severity.ERROR
+        is_cell = any(one.direction == WORSE or one.waiting(proven=True) is not None for one in self.workloads)
+        return is_cell or bool(self.never_end) or self.worst_finding is Severity.ERROR

@@ -6,7 +6,7 @@ One possible outcome, not a proof. Pods of Jobs, which end, and pods with ``spec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -48,6 +48,8 @@ class Placement(Struct, frozen=True):
     """(pool, zone, machine type) → nodes that the pools add for the set."""
     idle: Mapping[tuple[str, str], int]
     """(pool, zone) → today's nodes without a pod that a pool would have to move to take the node back."""
+    zones: Mapping[ObjectRef, tuple[int, ...]]
+    """The pods of each sought workload per zone, in the order of the zones' names."""
 
 
 class RoomChange(Struct, frozen=True):
@@ -78,17 +80,23 @@ def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
     return (*_ALWAYS, *sorted(asked.difference(_ALWAYS)))
 
 
-def placement(world: World, resources: Sequence[str]) -> Placement:
-    """Return one placement of the set on today's nodes and those that the pools add."""
+def placement(world: World, resources: Sequence[str], sought: Collection[ObjectRef] = ()) -> Placement:
+    """Return one placement of the set on today's nodes and those that the pools add.
+
+    ``sought`` are the workloads whose pods are counted per zone.
+    """
     grown = grown_world(world).without_pools
-    trial, (room, idle) = tried_and_read(
-        grown, Coming(SEEDS[0]), lambda state: (dict(_free(state, resources)), _idle(state, grown)), daemons_first=True
+    trial, (room, idle, zones) = tried_and_read(
+        grown,
+        Coming(SEEDS[0]),
+        lambda state: (dict(_free(state, resources)), _idle(state, grown), dict(_zones(state, grown, sought))),
+        daemons_first=True,
     )
     evictions = tuple(
         Eviction(workload.ref, tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
         for workload, pods in trial.evicted.items()
     )
-    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added), idle)
+    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added), idle, zones)
 
 
 def room_changes(before: Room, after: Room) -> Iterator[RoomChange]:
@@ -135,6 +143,28 @@ def _idle(state: ClusterState, world: World) -> Mapping[tuple[str, str], int]:
             if all(map(goes_with_its_node, (one.pod_class for one in there), owners)):
                 found[pool_of(node), node.labels.get(ZONE, "")] += 1
     return found
+
+
+def _zones(
+    state: ClusterState, world: World, sought: Collection[ObjectRef]
+) -> Iterator[tuple[ObjectRef, tuple[int, ...]]]:
+    """Yield the pods per zone of workloads whose pods a selector tells from others; nothing with one zone only."""
+    every = sorted(set(filter(None, (node.labels.get(ZONE) for node in state.index.nodes))))
+    chosen = {w.ref: w.selector for w in world.manifests.workloads if w.ref in sought and w.selector}
+    if len(every) < 2 or not chosen:
+        return
+    counts = {ref: dict.fromkeys(every, 0) for ref in chosen}
+
+    @cache
+    def whose(pod_class: PodClass) -> Sequence[ObjectRef]:
+        pod = pod_class.pod
+        return [ref for ref, of in chosen.items() if ref.namespace == pod.namespace and of.matches(pod.labels)]
+
+    for position, node in enumerate(state.index.nodes):
+        for one in state.pods_on(position) if node.labels.get(ZONE) else ():
+            for ref in whose(one.pod_class):
+                counts[ref][node.labels[ZONE]] += 1
+    yield from ((ref, tuple(per_zone.values())) for ref, per_zone in counts.items())
 
 
 def _added(added: Sequence[Added]) -> Mapping[tuple[str, str, str], int]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.nodepools.terraform import TerraformPools
 from kubesched_lint.commands.plan.changes import ObjectChange, beside_running, other_changes
 from kubesched_lint.commands.plan.comparing import (
     budget_changes,
@@ -22,15 +23,18 @@ from kubesched_lint.commands.plan.comparing import (
 )
 from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
+from kubesched_lint.commands.plan.mending import mended
+from kubesched_lint.commands.plan.pools import PoolChange, node_changes, with_terraform
 from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
 from kubesched_lint.commands.plan.running import about_running
-from kubesched_lint.commands.plan.scenes import Scene, scenes_of
+from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
@@ -57,11 +61,30 @@ class _Judged(Struct, frozen=True):
         old, new = self.scene.workloads
         for ref in {**old, **new}:
             if ref in changes or ref in cells:
-                yield WorkloadPlan(ref, changes.get(ref), cells.get(ref, ()), is_open=ref in changes and ref in unknown)
+                is_open = ref in changes and ref in unknown
+                cells_of_it, both = cells.get(ref, ()), ref in self.scene.shown and ref in old and ref in new
+                yield WorkloadPlan(
+                    ref, changes.get(ref), cells_of_it, is_open=is_open, zones=self.zones(ref), is_compared=both
+                )
+
+    def zones(self, ref: ObjectRef) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The pods of a changed workload per zone on both sides, if it is there on both and they differ."""
+        if self.ends is None:
+            return None
+        old, new = (end.zones for end in self.ends)
+        there = ref in old and ref in new and all(ref in side for side in self.scene.workloads)
+        return (old[ref], new[ref]) if there and old[ref] != new[ref] else None
 
     def open(self) -> frozenset[ObjectRef]:
         """The workloads that may be affected: cells are established on neither side."""
         return established_never(*self.rows) - self.scene.changes.keys() - self.cells.keys()
+
+    def background(self) -> Sequence[str]:
+        """Notes that tell what is assumed, or what is so on both sides."""
+        old, new = (() if side is None else side.notes for side in self.rows)
+        simulated = () if self.rows[1] is None else self.rows[1].background
+        both = [note for note in new if note in old]
+        return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
 
     def notes(self) -> Iterator[str]:
         if self.rows[1] is not None:
@@ -82,19 +105,24 @@ def plan(
     events: Sequence[str] = EVENTS,
     *,
     running: bool = False,
+    former: Cluster | None = None,
+    terraform: TerraformPools | None = None,
 ) -> Plan:
     """Return the plan. With ``running``, ``before`` are the workloads that run in the cluster.
+
+    ``former`` is the cluster before the change, if the change edits its files; ``terraform`` changes node groups.
 
     Pods that run in the cluster belong to a workload of either side; they are gone where that side does not have it.
     Raises UnknownRuleError, and ValueError for an unknown event or environment.
     """
     check_events(events, EVENTS)
-    former = None if running else before.manifests.inventory
-    after = replace(after, manifests=replace(after.manifests, before=former))
+    first = None if running else before.manifests.inventory
+    after = replace(after, manifests=replace(after.manifests, before=first))
+    clusters, pools, about_pools = _changed_cluster(former, cluster, terraform)
     with work.within(most_steps(before, after)):
-        scenes, notes = scenes_of(before, after, cluster, running=running)
+        scenes, notes = scenes_of(before, after, clusters, running=running)
         rows = simulated(scenes, events)
-        lint = linted(before, after, scenes, cluster, rulebook, running=running)
+        lint = linted(before, after, scenes, clusters, rulebook, running=running)
         ends, why_no_ends = placed(scenes)
     parts = [
         _Judged(scene, both, placements, running, dict(cell_changes(*both)))
@@ -103,13 +131,14 @@ def plan(
     names = tuple(filter(None, (scene.name for scene in scenes)))
     told = [f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods]
     named = set(after.manifests.without_pods)
-    told += [*_about_submodules(before, after), *notes]
+    told += [*_about_submodules(before, after), *about_pools, *notes]
     own_notes = said_once([(part.name, [*part.notes()]) for part in parts])
+    background = said_once([(part.name, part.background()) for part in parts])
     told += [note for note in own_notes if note not in named]
     told += [*lint.notes, *why_no_ends]
     found = _with_ends(_with_cells(Plan(before.name, after.name, tuple(events)), parts), parts)
     beside = _beside(before, after, cluster, _changes(parts), running=running)
-    return replace(
+    found = replace(
         found,
         objects=tuple(as_far_as_read(change, before, after) for change in beside),
         findings=lint.findings,
@@ -117,8 +146,34 @@ def plan(
         errors=(*after.errors, *lint.reports[1].errors),
         errors_before=lint.reports[0].errors,
         notes=tuple(dict.fromkeys(told)),
+        background=(*background, *notes) if len(names) > 1 else background,
         environments=names,
+        pools=(*pools, *_once(parts, lambda part: part.scene.pools)),
+        losses=_once(parts, lambda part: part.scene.losses),
     )
+    return found if running else mended(found, after, lint.cluster, rulebook, lint.reports[1])
+
+
+def _changed_cluster(
+    former: Cluster | None, cluster: Cluster, terraform: TerraformPools | None
+) -> tuple[Clusters, tuple[PoolChange, ...], tuple[str, ...]]:
+    """Return the cluster of both sides, what differs in its nodes and pools, and notes.
+
+    A file that was only written anew, such as with another indentation, is the same cluster.
+    """
+    if former is not None and _holds_the_same(former, cluster):
+        former = None
+    old = cluster if former is None else former
+    pools = () if former is None else tuple(node_changes(former, cluster))
+    if terraform is None:
+        return (old, cluster), pools, ()
+    later, further, notes = with_terraform(cluster, terraform)
+    return (old, later), (*pools, *further), notes
+
+
+def _holds_the_same(one: Cluster, other: Cluster) -> bool:
+    ours, theirs = one.inventory.lists(), other.inventory.lists()
+    return all(same_values(mine, its) for (_, mine), (_, its) in zip(ours, theirs, strict=True))
 
 
 # --- all environments together ----------------------------------------------------------------------------------------

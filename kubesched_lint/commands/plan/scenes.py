@@ -15,6 +15,7 @@ from kubesched_lint.commands.limits import MOST_CELLS
 from kubesched_lint.commands.lint.report_extras import most_rows
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.changes import ObjectChange, workload_changes
+from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, drift, losses, with_manifest_pools
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.findings import ObjectRef
@@ -54,6 +55,10 @@ class Scene(Struct, frozen=True):
     shown: frozenset[ObjectRef]
     """Those that are simulated."""
     notes: tuple[str, ...] = ()
+    pools: tuple[PoolChange, ...] = ()
+    """What becomes of the NodePools among the manifests."""
+    losses: tuple[NodeLoss, ...] = ()
+    """The workloads that may use fewer nodes than before."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -72,12 +77,16 @@ class _Pair(Struct, frozen=True):
     subjects: frozenset[ObjectRef]
 
 
+Clusters = tuple[Cluster, Cluster]
+"""The cluster before and after the change: the same one, unless the change edits its files or its pools."""
+
+
 def scenes_of(
-    before: Version, after: Version, cluster: Cluster, *, running: bool
+    before: Version, after: Version, clusters: Clusters, *, running: bool
 ) -> tuple[Sequence[Scene], tuple[str, ...]]:
     """Return the environments of both sides, and notes. Raises ValueError for a name that no environment has."""
-    pairs, notes = _pairs(before, after, cluster, running=running)
-    found = [_scene(pair, cluster, running=running) for pair in pairs]
+    pairs, notes = _pairs(before, after, clusters[1], running=running)
+    found = [_scene(pair, clusters, running=running) for pair in pairs]
     told = [(scene.name, scene.notes) for scene in found]
     return found, (*(said_once(told) if len(told) > 1 else told[0][1]), *notes)
 
@@ -155,26 +164,37 @@ def _against_running(mine: Environment, before: Version, after: Version, cluster
 # --- what is touched there --------------------------------------------------------------------------------------------
 
 
-def _scene(pair: _Pair, cluster: Cluster, *, running: bool) -> Scene:
+def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
     versions = pair.before, pair.after
     old, new = (_by_ref(side.manifests.inventory) for side in versions)
-    clusters = clusters_of(*versions, cluster, running=running)
-    ours, theirs = (Side(side, each, _world(side, each)) for side, each in zip(versions, clusters, strict=True))
+    pools: tuple[PoolChange, ...] = ()
+    told: tuple[str, ...] = ()
+    if not running and all(side.is_whole for side in versions):
+        ends = (side.manifests.inventory.node_pools for side in versions)
+        later, pools, told = with_manifest_pools(clusters[1], *ends)
+        clusters = clusters[0], later
+    told += tuple(drift(clusters[0], (versions[1] if running else versions[0]).manifests.inventory.node_pools))
+    own = clusters_of(*versions, clusters, running=running)
+    ours, theirs = (Side(side, each, _world(side, each)) for side, each in zip(versions, own, strict=True))
     found = workload_changes(ours.written, theirs.written, running=running)
     subjects = pair.subjects | (frozenset() if pair.name else {*old, *new})
     changes = {c.object: as_far_as_read(c, *versions) for c in found if c.object in subjects}
-    reached = work.tried(lambda: affected(ours.world, theirs.world), frozenset({**old, **new}))
+    everybody = frozenset({**old, **new})
+    is_same = clusters[0] is clusters[1]
+    reached = work.tried(lambda: affected(ours.world, theirs.world), everybody) if is_same else everybody
     touched = (reached & subjects) | changes.keys()
-    shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
-    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, notes)
+    lost = () if is_same else tuple(losses(ours.world, theirs.world, subjects))
+    first = (changes, {loss.object for loss in lost})
+    shown, notes = _rows(touched, first, len(clusters[1].inventory.nodes))
+    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, (*notes, *told), pools, lost)
 
 
-def clusters_of(before: Version, after: Version, cluster: Cluster, *, running: bool) -> tuple[Cluster, Cluster]:
+def clusters_of(before: Version, after: Version, clusters: Clusters, *, running: bool) -> Clusters:
     """Return the cluster of each side: without the workloads that only the other side has, and their pods."""
     old, new = (_by_ref(side.manifests.inventory) for side in (before, after))
     created = [workload for ref, workload in new.items() if ref not in old]
     removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
-    return _without(cluster, created), _without(cluster, removed)
+    return _without(clusters[0], created), _without(clusters[1], removed)
 
 
 def _by_ref(inventory: Inventory) -> Mapping[ObjectRef, Workload]:
@@ -198,12 +218,15 @@ def _world(side: Version, cluster: Cluster) -> World:
 
 
 def _rows(
-    touched: Collection[ObjectRef], changed: Collection[ObjectRef], nodes: int
+    touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int
 ) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
-    """Return the workloads to simulate, and a note on those that are too many: changed ones come first."""
+    """Return the workloads to simulate, and a note on those that are too many.
+
+    Changed ones come first, then those that lose nodes, which are the parts of ``before``.
+    """
     most = most_rows(nodes, MOST_CELLS)
     if len(touched) <= most:
         return frozenset(touched), ()
-    first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]
+    first = sorted(touched, key=lambda ref: (*(ref not in part for part in before), str(ref)))[:most]
     note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
     return frozenset(first), (note,)

@@ -14,6 +14,7 @@ from contextlib import ExitStack, chdir, contextmanager
 from msgspec import Struct, field
 
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -76,10 +77,10 @@ def changed_submodules(before: Side, after: Side) -> Iterator[InputError]:
 
 
 @contextmanager
-def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
+def sides_of(base: str, paths: Sequence[str], beside: Sequence[str] = ()) -> Iterator[tuple[Side, Side]]:
     """Yield (before, after) of ``base``: a commit, a range of commits, or an existing file or folder.
 
-    Raises SideError.
+    The copy of a commit has the files ``beside`` the paths, too, if they are in the repository. Raises SideError.
     """
     given = tuple(paths)
     if os.path.lexists(base):
@@ -90,11 +91,11 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
     with ExitStack() as stack:
         try:
             tree = _work_tree(given)
-            after = _copied(stack, tree, commit_of(tree, last), last, given) if dots else _checked_out(tree, given)
+            after = _copied(stack, tree, commit_of(tree, last), last, given, ()) if dots else _checked_out(tree, given)
             start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
             is_older = dots != ".." and start != commit_of(tree, first)
             name = f"where {last} left {first}" if is_older else first
-            before = _copied(stack, tree, start, name, given)
+            before = _copied(stack, tree, start, name, given, beside)
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):
@@ -124,10 +125,13 @@ def _work_tree(paths: Sequence[str]) -> WorkTree:
     return next(iter(trees.values()))
 
 
-def _copied(stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Sequence[str]) -> Side:
+def _copied(
+    stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Sequence[str], beside: Sequence[str]
+) -> Side:
     """Return the side of a commit, from a copy in which relative paths stay the same."""
     copy = stack.enter_context(copy_of([(tree, commit)]))
     copy.bring(map(os.path.realpath, paths))
+    copy.bring(real for path in beside if is_within(real := os.path.realpath(path), tree.top))
     words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
     given = tuple(map(as_relative, paths))
     return Side(words, given, copy.here, _as_seen(tree, submodules_of(tree, commit, _within(tree, paths))))

@@ -12,7 +12,7 @@ from kubesched_lint.commands.plan.found import Plan, workloads_once
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.environments import named_once, said_once
-from kubesched_lint.project.finding_changes import FindingChanges, each_once
+from kubesched_lint.project.finding_changes import FindingChanges, seen
 
 Part = tuple[str, Plan]
 """(name of a target, its plan)."""
@@ -46,12 +46,15 @@ def together(parts: Sequence[Part]) -> Plan:
         once(lambda plan: plan.budgets),
         once(lambda plan: plan.stuck),
         once(lambda plan: plan.room),
+        once(lambda plan: plan.pools),
+        once(lambda plan: plan.losses),
         frozenset(ref for _, plan in parts for ref in plan.untouched) - changed - open_,
         open_,
         "; ".join(said_once([(name, [plan.cluster] if plan.cluster else []) for name, plan in parts])),
         tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors)),
         tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors_before)),
         said_once([(name, plan.notes) for name, plan in parts]),
+        said_once([(name, plan.background) for name, plan in parts]),
         merged(explained, (), names) if explained else None,
         names,
     )
@@ -68,9 +71,13 @@ def _told(parts: Sequence[Part], things: Callable[[Plan], Sequence[Any]]) -> Ite
 
 
 def _findings(parts: Sequence[Part]) -> FindingChanges:
-    """Return the changes of findings; one that several targets have stands once."""
+    """Return the changes of findings; one that several targets have stands once, with their names unless all have it.
+
+    So what moves from one target to another is new in one of them and gone in the other.
+    """
     unchanged: dict[Severity, int] = {}
     for _, plan in parts:
         for severity, count in plan.findings.unchanged.items():
             unchanged[severity] = unchanged.get(severity, 0) + count
-    return FindingChanges(each_once(change for _, plan in parts for change in plan.findings.changes), unchanged)
+    told = (((name,), change) for name, plan in parts for change in plan.findings.changes)
+    return FindingChanges(named_once(told, [name for name, _ in parts], seen), unchanged)

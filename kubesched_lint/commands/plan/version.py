@@ -24,8 +24,15 @@ class Version(Struct, frozen=True):
     """Folders whose files this side lacks, because they are in another repository."""
     root: str = os.curdir
     """The file or folder that takes the place of the other side's."""
+    folder: str = os.curdir
+    """The folder that its relative paths start from."""
     errors: tuple[InputError, ...] = ()
     """What else cannot be read."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all files were read, so that what is absent is not there."""
+        return not self.errors and not any(True for _ in self._unread)
 
     @property
     def _unread(self) -> Iterator[tuple[str, str, str]]:

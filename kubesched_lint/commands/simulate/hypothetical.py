@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.limits import MOST_ADDED
 from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copies, label_key
-from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange, together
+from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange, made_unreachable, together
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.node import Taint
 from kubesched_lint.text import did_you_mean
@@ -15,6 +15,8 @@ Asked = tuple[str, str]
 """(option, its value), as ``("lose", "zone=a")``; the value of a flag is empty."""
 AT_ONCE = "all at once"
 """The event of all hypotheses together."""
+ENDS = ("deleted", "unreachable")
+"""What becomes of the Node objects of lost nodes; the first, if nothing is said."""
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -27,7 +29,7 @@ def hypotheses(asked: Sequence[Asked], setting: Setting) -> tuple[Hypothesis, ..
     parts = [*found.values(), *_scaled(setting)]
     if not found or len(parts) < 2 or any(len(sizes) > 1 for sizes in setting.scaled.values()):
         return tuple(found.values())
-    return (*found.values(), together(AT_ONCE, parts))
+    return (*found.values(), together(AT_ONCE, parts, setting.nodes))
 
 
 def remarks(asked: Sequence[Asked], setting: Setting) -> Iterator[str]:
@@ -58,7 +60,12 @@ def _hypothesis(option: str, text: str, setting: Setting) -> Hypothesis:
 
 
 def _lose(event: str, text: str, setting: Setting) -> Hypothesis:
-    return Hypothesis(event, NodeChange(lost=chosen(text, setting.index)))
+    selector, colon, end = text.partition(":")
+    if colon and end not in ENDS:
+        raise ValueError(f"{text!r} is no loss: write NODES[:{'|'.join(ENDS)}]{did_you_mean(end, ENDS)}")
+    names = chosen(selector, setting.index)
+    change = made_unreachable(names, setting.nodes) if end == ENDS[1] else NodeChange(lost=names)
+    return Hypothesis(event, change)
 
 
 def _taint(event: str, text: str, setting: Setting) -> Hypothesis:

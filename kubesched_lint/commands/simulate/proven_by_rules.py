@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, Cell, Range, not_known, words
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -71,8 +71,14 @@ def with_proofs(rows: Iterable[Row], workloads: Sequence[Workload], errors: Iter
             about.setdefault((one.finding.object, one.finding.evidence.event), one)
     for row in rows:
         ref = workloads[row.number].ref
-        told = ((cell, about.get((ref, cell.event))) for cell in row.cells)
+        hang = any(one.hazard.after_binding for (of, _), one in about.items() if of == ref)
+        told = ((_hanging(cell) if hang else cell, about.get((ref, cell.event))) for cell in row.cells)
         yield replace(row, cells=tuple(cell if one is None else _proven(cell, one) for cell, one in told))
+
+
+def _hanging(cell: Cell) -> Cell:
+    """Return what is known of a cell whose pods get nodes and fail there: a bad end stays one."""
+    return not_known(cell, ("pods hang after they are bound",)) if cell.verdict in (FINE, LIKELY) else cell
 
 
 def _proven(cell: Cell, one: Judged) -> Cell:

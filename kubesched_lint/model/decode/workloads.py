@@ -106,7 +106,8 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
                 ),
             }
         case "Job":
-            return _parallelism(spec, ("spec",)) | _suspended(spec)
+            late = spec.get("podReplacementPolicy") == "Failed" or "podFailurePolicy" in spec  # its default then
+            return _parallelism(spec, ("spec",)) | _suspended(spec) | {"replaces_late": late}
         case "CronJob":
             job = mapping(spec, "jobTemplate", ("spec",))
             at: Path = ("spec", "jobTemplate")

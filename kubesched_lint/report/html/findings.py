@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Location, Report, Span
 from kubesched_lint.identity import ByIdentity
-from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first
+from kubesched_lint.report.causes import FindingGroup, by_owner, causes, difference, distinct_place, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
@@ -32,9 +32,21 @@ def numbered(report: Report) -> NumberedCauses:
 
 
 def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
-    """Yield a section per file, in the order of paths."""
+    """Yield a section per file, in the order of paths, for each owner."""
+    for part in by_owner(this.causes[: MOST_FULL + MOST_SHORT]):
+        if part.owner:
+            yield f'<div class="owned"><h3 class="owner">{esc(part.title)}</h3>\n'
+        yield from _of_files(part.groups, this, context)
+        yield "</div>\n" if part.owner else ""
+    missing = this.causes[MOST_FULL + MOST_SHORT :]
+    if missing:
+        left = sum(cause.count for cause in missing)
+        yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
+
+
+def _of_files(groups: Sequence[FindingGroup], this: NumberedCauses, context: RenderContext) -> Iterator[str]:
     files: dict[str, list[FindingGroup]] = {}
-    for cause in this.causes[: MOST_FULL + MOST_SHORT]:
+    for cause in groups:
         files.setdefault(cause.first.location.path, []).append(cause)
     for path, its in files.items():
         count = sum(cause.count for cause in its)
@@ -51,10 +63,6 @@ def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
             # Browsers number the items of a real list, which takes seconds when a script hides many at once.
             yield f'<div class="brief" role="list">{"".join(_brief(cause) for cause in brief)}</div>'
         yield "</section>\n"
-    missing = this.causes[MOST_FULL + MOST_SHORT :]
-    if missing:
-        left = sum(cause.count for cause in missing)
-        yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
 
 
 def _article(cause: FindingGroup, number: int, context: RenderContext) -> Iterator[str]:
@@ -121,7 +129,8 @@ def _others(cause: FindingGroup) -> Iterator[str]:
     for finding in cause.others[:MOST_ROWS]:
         where = esc(_place(distinct_place(finding, cause.first)))
         otherwise = difference(finding, cause.first)
-        yield f"<li><code>{where}</code> {esc(subject(finding))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
+        words = esc(subject(finding, cause.first)) + (f": {esc(otherwise)}" if otherwise else "")
+        yield f"<li><code>{where}</code> {words}</li>"
     if count > MOST_ROWS:
         yield f"<li>… and {count - MOST_ROWS:,} more places</li>"
     yield "</ul></details>\n"

@@ -125,6 +125,7 @@
     for (const finding of findings) keep(finding, finding.dataset.severity);
     for (const item of all("#findings .brief > div")) keep(item, item.classList[0]);
     for (const file of all(".file")) file.classList.toggle("filtered", !one("article:not(.filtered), .brief > div:not(.filtered)", file));
+    for (const owned of all(".owned")) owned.classList.toggle("filtered", !one(".file:not(.filtered)", owned));
     one("#none").hidden = shown > 0 || !one(".file");
   };
   const none = one("#none");

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
-from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import behind
 from kubesched_lint.report.html.page import head, part
+from kubesched_lint.report.plan_result import result, started
+from kubesched_lint.report.plan_rows import Entry, at, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import esc
 
@@ -20,50 +21,68 @@ _OF_CELLS = {WORSE: "error", BETTER: "fine"}
 
 
 def as_html(plan: Plan) -> Iterator[str]:
-    """Yield the page in pieces."""
-    yield from head(words.result(plan), scripted=False)
+    """Yield the page in pieces: what the text and the comment say, then each event in full."""
+    rows = rows_of(plan)
+    yield from head(result(plan), scripted=False)
     yield "<main>\n"
-    yield f'<section class="summary"><h1>{esc(words.result(plan))}</h1>\n<p>{esc(words.title(plan))}</p>'
-    yield from (
-        f"<p>{esc(line)}</p>"
-        for line in (words.started(plan), words.judged(plan), words.untold(plan), words.rest(plan))
-        if line
-    )
+    yield f'<section class="summary"><h1>{esc(result(plan))}</h1>\n'
+    yield from (f"<p>{esc(line)}</p>" for line in (started(plan), words.judged(plan)) if line)
     yield "</section>\n"
     if plan.errors:
         yield from part("errors", "Could not be read", _list(f"{e.path}:{e.line}: {e.message}" for e in plan.errors))
+    if rows.changed:
+        yield from part("changed", "Changed", _entries(rows.changed))
+    other = [*map(finding_line, rows.findings), *rows.lines]
+    counted = [*filter(None, (rows.same, rows.room))]
+    if rows.elsewhere or other:
+        entries = _entries(rows.elsewhere) if rows.elsewhere else ()
+        yield from part("elsewhere", "Elsewhere", (*entries, *(_list(other) if other else ())))
+    if counted:
+        yield from _list(counted)
+    yield from _in_full(plan)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _entries(entries: Sequence[Entry]) -> Iterator[str]:
+    yield from _table(("object", "change", "effect"), map(_entry, entries), " told")
+
+
+def _entry(entry: Entry) -> str:
+    change = "<br>".join(esc(text) for text in (entry.action, entry.fields) if text)
+    effects = "<br>".join(map(esc, entry.lines[bool(entry.fields) :]))
+    color = "error" if entry.is_bad else _OF_CELLS.get(entry.direction, "note")
+    name = f'<th scope="row">{esc(entry.name)}<br><small>{esc(entry.place)}</small></th>'
+    return f'<tr class="{color}">{name}<td>{change}</td><td>{effects}</td></tr>\n'
+
+
+def _in_full(plan: Plan) -> Iterator[str]:
+    """Yield what the text says with ``-v``."""
     if plan.workloads:
-        yield from part("workloads", "Workloads", _workloads(words.by_importance(plan.workloads), plan))
-    further = list(words.consequences(plan))
-    if further:
-        yield from part("further", "Nodes, evictions and budgets", _list(further))
-    if plan.room:
-        yield from part("room", "Room left, in one placement by the default scheduler", _room(plan))
-    if plan.objects:
-        yield from part("objects", "Other objects", _list(map(words.of_object, plan.objects)))
+        yield from part("workloads", "Every event that ends otherwise", _workloads(plan))
     if plan.findings.changes:
         yield from part("findings", words.findings_heading(plan).capitalize(), _findings(plan.findings.changes))
+    if plan.room:
+        yield from part("room", "Room left, in one placement by the default scheduler", _room(plan))
     before = (f"before the change: {e.path}:{e.line}: {e.message}" for e in plan.errors_before)
     notes = [*before, *plan.notes]
     if notes:
         yield from part("notes", "Notes", _list(notes))
-    yield "</main>\n</body>\n</html>\n"
 
 
 def _list(lines: Iterable[str]) -> Iterator[str]:
-    yield f"<ul>{''.join(f'<li>{esc(line)}</li>' for line in lines)}</ul>\n"
+    yield f'<ul class="lines">{"".join(f"<li>{esc(line)}</li>" for line in lines)}</ul>\n'
 
 
-def _table(heads: Sequence[str], rows: Iterable[str]) -> Iterator[str]:
+def _table(heads: Sequence[str], rows: Iterable[str], name: str = "") -> Iterator[str]:
     columns = "".join(f'<th scope="col">{esc(one)}</th>' for one in heads)
-    yield f'<div class="scroll"><table class="matrix plain"><thead><tr>{columns}</tr></thead><tbody>\n'
+    yield f'<div class="scroll{name}"><table class="matrix plain{name}"><thead><tr>{columns}</tr></thead><tbody>\n'
     yield from rows
     yield "</tbody></table></div>\n"
 
 
-def _workloads(found: Sequence[WorkloadPlan], plan: Plan) -> Iterator[str]:
+def _workloads(plan: Plan) -> Iterator[str]:
     """Yield one table; a workload's changed cells are rows below it, with their reasons."""
-    rows = (row for one in found for row in _workload(one, plan))
+    rows = (row for one in words.by_importance(plan.workloads) for row in _workload(one, plan))
     yield from _table(("workload", "change", "after the change"), rows)
 
 
@@ -71,8 +90,8 @@ def _workload(one: WorkloadPlan, plan: Plan) -> Iterator[str]:
     change = one.change
     fields = "; ".join(words.fields(change)) if change else ""
     remark = f"<br><small>{esc(change.remark)}</small>" if change and change.remark else ""
-    at = _at(change.location) if change else ""
-    name = f"{esc(words.name(one))} <small>{esc(at)}</small>"
+    place = at(change.location) if change else ""
+    name = f"{esc(words.name(one))} <small>{esc(place)}</small>"
     yield f'<tr><th scope="row">{name}</th><td>{esc(words.actions(change))}{remark}</td><td>{esc(fields)}</td></tr>\n'
     for cell in words.cells_in_order(one.cells):
         yield _cell(cell, plan)
@@ -108,11 +127,5 @@ def _findings(found: Sequence[FindingChange]) -> Iterator[str]:
 def _finding(change: FindingChange) -> str:
     finding = change.finding
     texts = (words.finding_sign(change), words.finding_words(change), finding.message, finding.rule)
-    cells = "".join(f"<td>{esc(text)}</td>" for text in (*texts, _at(finding.location)))
+    cells = "".join(f"<td>{esc(text)}</td>" for text in (*texts, at(finding.location)))
     return f'<tr class="{finding.severity.word}">{cells}</tr>\n'
-
-
-def _at(place: Location | None) -> str:
-    if place is None:
-        return ""
-    return f"{place.path}:{place.span.line}" if place.span.line else place.path

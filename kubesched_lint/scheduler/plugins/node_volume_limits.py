@@ -37,6 +37,10 @@ _MIGRATED = {
 }
 
 
+CLOUD_DISKS = frozenset(_MIGRATED.values())
+"""CSI drivers of clouds' disks, which the attach/detach controller attaches to one node unless the claim says more."""
+
+
 def migrated(provisioner: str) -> str:
     """Return the CSI driver that replaced an in-tree provisioner; any other name is returned as it is."""
     return _MIGRATED.get(provisioner, provisioner)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.classes import PodClass, Pull, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
@@ -26,7 +27,7 @@ class _Pull(NamedTuple):
 
 
 class InterPodAffinity:
-    """Keeps what pods that are counted together contribute to each domain; recounts only those that changed."""
+    """Keeps what pods that pull alike contribute to each domain; counts them together, and only those that changed."""
 
     name = "InterPodAffinity"
 
@@ -37,8 +38,12 @@ class InterPodAffinity:
         self._ignores_others = is_indifferent and profile_of(pod).ignores_preferred_terms_of_existing_pods
         self._seen = 0, 0
         """How many classes of pods, and terms of them, are among ``_pulls``."""
-        self._pulls: dict[tuple[PodClass | Pull, str], _Pull] = {}
-        self._counted: dict[tuple[PodClass | Pull, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
+        self._pulls: dict[tuple[PodClass | Pull, str], int] = {}
+        """(pods, topology key) → weight; a negative one repels."""
+        self._alike: dict[tuple[str, int], list[NodeCounter]] = {}
+        """(topology key, weight) → the tallies of the pods that pull alike: they are counted together."""
+        self._counted: dict[tuple[str, int], tuple[list[NodeSet], Mapping[str, int]]] = {}
+        """The same → how many they were, per node and per domain."""
         self._sums: dict[str, dict[str, int]] = {}
         """Topology key → label value → sum of weights."""
         self._levels: dict[str, dict[int, NodeSet]] = {}
@@ -48,8 +53,8 @@ class InterPodAffinity:
         if self._ignores_others:
             return None
         self._meet_new()
-        for pull in self._pulls.values():
-            self._recount(pull)
+        for (key, weight), tallies in self._alike.items():
+            self._recount(key, weight, tallies[0] if len(tallies) == 1 else sum_of(tallies))
         if not self._levels:
             return None
         raw = level(0, feasible)
@@ -63,27 +68,29 @@ class InterPodAffinity:
         now = len(classes), classes.pulls
         if now == self._seen:
             return
-        for pull in _pulls(self._pod, self._state, *self._seen):
+        met = list(_pulls(self._pod, self._state, *self._seen))  # a limit of work may end this, so nothing is noted yet
+        for pull in met:
             at = (pull.pods, pull.topology_key)
-            known = self._pulls.get(at)
-            self._pulls[at] = pull if known is None else pull._replace(weight=known.weight + pull.weight)
+            self._pulls[at] = self._pulls.get(at, 0) + pull.weight
+        self._alike = {one: [] for one in self._alike}  # what was counted is taken back where no pod is left
+        for (pods, key), weight in self._pulls.items():
+            self._alike.setdefault((key, weight), []).append(pods.tally)
         self._seen = now
 
-    def _recount(self, pull: _Pull) -> None:
-        at = (pull.pods, pull.topology_key)
-        planes, then = self._counted.get(at, ([], {}))
-        if planes == pull.pods.tally.planes:
+    def _recount(self, key: str, weight: int, tally: NodeCounter) -> None:
+        planes, then = self._counted.get((key, weight), ([], {}))
+        if planes == tally.planes:
             return
-        now = self._counts(pull)
+        now = self._counts(key, tally)
         for value in {**then, **now}:
             change = now.get(value, 0) - then.get(value, 0)
             if change:
-                self._shift(pull.topology_key, value, change * pull.weight)
-        self._counted[at] = (list(pull.pods.tally.planes), now)
+                self._shift(key, value, change * weight)
+        self._counted[key, weight] = (list(tally.planes), now)
 
-    def _counts(self, pull: _Pull) -> Mapping[str, int]:
-        """Return the pods of the class per domain."""
-        index, key, tally = self._state.index, pull.topology_key, pull.pods.tally
+    def _counts(self, key: str, tally: NodeCounter) -> Mapping[str, int]:
+        """Return the pods of a tally per domain."""
+        index = self._state.index
         if index.one_node_each(key):
             nodes = tally.nodes & index.with_key(key)
             return {index.nodes[i].labels[key]: tally.at(i) for i in positions(nodes)}

@@ -1,0 +1,47 @@
+"""The smallest edit that lets a rollout end which the change makes hang, where a rule's fix knows one.
+
+An edit is told only if linting with it shows that the finding is gone and no other came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import chdir
+
+from msgspec.structs import replace
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.fix.proposals import placed
+from kubesched_lint.commands.fix.search import fixes_of
+from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import LONGEST_LIST
+
+_EVENT = "rollout"
+
+
+def mended(plan: Plan, after: Version, cluster: Cluster, rulebook: Rulebook, report: Report) -> Plan:
+    """Return the plan with the edits that help the first rollouts that hang; ``report`` is that of ``after``."""
+    hanging = frozenset(list(_hanging(plan))[:LONGEST_LIST])
+    wanted = {finding.object: finding for finding in sorted(report.findings, key=_severity) if _is_of(finding, hanging)}
+    if not wanted:
+        return plan
+    with chdir(after.folder):
+        fixes = fixes_of(after.manifests, cluster, after.options, rulebook, tuple(wanted.values()))
+    edits = {ref: fixes[key].title for ref, finding in wanted.items() if (key := placed(finding)) in fixes}
+    return replace(plan, workloads=tuple(replace(one, mend=edits.get(one.object, "")) for one in plan.workloads))
+
+
+def _hanging(plan: Plan) -> Iterator[ObjectRef]:
+    here = [one.object for one in plan.workloads if one.hangs(proven=False)]
+    yield from dict.fromkeys([*(one.object for one in plan.never_end), *here])
+
+
+def _is_of(finding: Finding, refs: frozenset[ObjectRef]) -> bool:
+    return finding.object in refs and finding.suppressed is None and finding.evidence.event == _EVENT
+
+
+def _severity(finding: Finding) -> int:
+    return finding.severity

@@ -1,0 +1,116 @@
+"""Forty teams on two clusters: one comment in which each team finds its own, and one finding wherever it is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kubesched_lint.cli.app import app
+from kubesched_lint.commands.plan import judging
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
+from tests.teams import MISTAKE, write_repo, write_team
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, list(args))
+
+
+def git(*args: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.example", *args], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_comment_names_every_team_and_a_new_one_is_not_skipped(repo: Path) -> None:
+    write_repo(repo, 40, mistakes=1, healthy=0)
+    done = run("lint", "--jobs", "1", "--format", "markdown")
+    assert done.exit_code == 1
+    assert size(done.stdout) < COMMENT_OF_GITHUB
+    shown = done.stdout.replace("<!-- -->", "")
+    assert [int(n) for n in re.findall(r"^### @org/team-(\d\d): 1 error$", shown, re.MULTILINE)] == [*range(40)]
+    assert len(re.findall(r"^\*\*Target:\*\*", shown, re.MULTILINE)) == 2, "one line for those that say the same"
+    assert "did not fit" not in shown
+    write_team(repo, "team-new", healthy=1)
+    done = run("lint", "--jobs", "1", "--target", "team-00-eu")
+    assert "no target reads" not in done.stdout
+    assert "teams/team-new" in run("lint", "--jobs", "1").stdout
+
+
+def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_repo(repo, 3, healthy=1)
+    (repo / ".git").rmdir()
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    file = repo / "teams" / "team-01" / "web-0.yaml"
+    file.write_text(file.read_text().replace("pool: general", "pool: genral"))
+    linted = []
+    make = judging.report_on
+
+    def counting(*args: Any, **more: Any) -> Any:
+        linted.append(args)
+        return make(*args, **more)
+
+    monkeypatch.setattr(judging, "report_on", counting)
+    plan = json.loads(run("plan", "HEAD", "--format", "json").stdout)
+    assert len(linted) == 2 * 2 + 4 * 1, "both sides on two clusters, and four targets that do not change"
+    (new,) = plan["findings"]["new"]
+    assert (new["rule"], new["owner"]) == (MISTAKE, "@org/team-01")
+    again = json.loads(run("plan", "HEAD", ".", "--format", "json").stdout)
+    assert again == plan, "as the action calls it"
+
+
+# --- one definition of a finding --------------------------------------------------------------------------------------
+
+KUSTOMIZATION = "resources: [{resources}]\nnamespace: {namespace}\n"
+
+
+def with_environments(repo: Path) -> None:
+    """Two mistakes of a base that prod and staging render, and one that a single environment has."""
+    write_repo(repo, 1, healthy=0, mistakes=0)
+    (repo / "kubesched.toml").write_text('cluster = "clusters/eu.yaml"\nnode-groups = "complete"\n')
+    base = repo / "apps" / "base"
+    base.mkdir(parents=True)
+    write_team(repo, "base", mistakes=2, healthy=1)
+    names = []
+    for file in sorted((repo / "teams" / "base").iterdir()):
+        file.rename(base / file.name)
+        names.append(file.name)
+    (base / "kustomization.yaml").write_text(f"resources: [{', '.join(names)}]\n")
+    for name in ("prod", "staging"):
+        overlay = repo / "apps" / "overlays" / name
+        overlay.mkdir(parents=True)
+        (overlay / "kustomization.yaml").write_text(KUSTOMIZATION.format(resources="../../base", namespace=name))
+
+
+def test_every_command_counts_the_same_findings(repo: Path) -> None:
+    with_environments(repo)
+    (repo / ".git").rmdir()
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    report = json.loads(run("lint", "apps", "--format", "json").stdout)
+    number = sum(report["summary"]["findings"].values())
+    assert number == len([f for f in report["findings"] if not f["suppressed"]]) > 1
+    assert f"known.json: {number} known findings" in run("baseline", "write", "apps", "-o", "known.json").stderr
+    assert len(json.loads((repo / "known.json").read_text())["findings"]) == number
+    assert f"no findings ({number} known)" in run("lint", "apps", "--baseline", "known.json").stdout
+    assert f"of {number} findings" in run("lint", "apps", "--diff", "--no-cache").stderr
+    plan = json.loads(run("plan", "HEAD", "apps", "--format", "json").stdout)
+    assert sum(plan["findings"]["unchanged"].values()) == number
+    for folder in ("prod", "staging"):  # all of them are new to an empty repository
+        (repo / "apps" / "overlays" / folder / "kustomization.yaml").unlink()
+    (repo / "apps" / "base" / "kustomization.yaml").write_text("resources: []\n")
+    gone = json.loads(run("plan", "HEAD", "apps", "--format", "json").stdout)["findings"]["gone"]
+    assert {one["rule"] for one in gone} == {MISTAKE}
+    assert len(gone) == len({json.dumps(one["location"]) for one in gone}) == 2

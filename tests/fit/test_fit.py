@@ -1,0 +1,130 @@
+"""How many more pods fit: both ends against every order, and what the command prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import assume
+from msgspec.structs import replace
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.fit.asked import Amounts
+from kubesched_lint.commands.fit.run import Counts, fit
+from kubesched_lint.library import load_cluster
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.world.user_settings import Premises
+from tests.drawn import given
+from tests.lifecycle.enclosed import thorough
+from tests.lifecycle.made_settings import nodes, workload
+from tests.program import called
+
+ROOT = Path(__file__).parents[2]
+ZONES = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {{name: node, count: 2, zones: [a, b], allocatable: {{cpu: "4", memory: 16Gi}}}}
+{pools}"""
+
+
+def cluster(text: str) -> Cluster:
+    return load_cluster(text=text)
+
+
+def answer(amounts: Amounts, given_cluster: Cluster):
+    return fit(amounts.workload("default"), str(amounts), given_cluster, Premises())
+
+
+@pytest.mark.parametrize(
+    ("amounts", "least", "most"),
+    [
+        (Amounts({"cpu": "3"}), 4, 4),
+        (Amounts({"cpu": "1", "memory": "5Gi"}), 12, 12),
+        (Amounts({"cpu": "5"}), 0, 0),
+        (Amounts({"cpu": "1"}, apart="zone"), 2, 2),
+        (Amounts({"cpu": "1"}, apart="node"), 4, 4),
+        (Amounts({"cpu": "1"}, spread="zone"), 16, 16),
+        (Amounts({"cpu": "1"}, spread="example.com/rack"), 0, 0),
+    ],
+)
+def test_both_ends_are_counted(amounts: Amounts, least: int, most: int) -> None:
+    found = answer(amounts, cluster(SKETCH.format(pools="")))
+    assert found.counts == Counts(least, most)
+    assert found.placed == most
+    assert found.binds.startswith("0/4 nodes are available: ")
+    assert list(found.by_group) == ["zone a", "zone b"]
+
+
+def test_pools_add_room_until_their_limit() -> None:
+    pool = """\
+pools:
+- {name: general, zones: [a, b], shapes: [{name: m6i, allocatable: {cpu: "4", memory: 16Gi}}], limits: {nodes: 6}}
+"""
+    text = SKETCH.format(pools=pool)
+    found = answer(Amounts({"cpu": "3"}), cluster(text))
+    assert found.counts == Counts(4, 4)
+    assert found.pools is not None
+    assert 0 < found.pools.fit < found.pools.asked
+    assert found.pools.limited == ("general",)
+
+
+@thorough
+@given(nodes(most=3), workload("web", kinds=("Deployment",), most=1))
+def test_no_order_places_fewer_or_more(found, own) -> None:
+    """Against every end of a deploy of one pod more than fit, in which pods come one after another."""
+    inventory = Inventory(nodes=found)
+    told = fit(own, "", Cluster(inventory, kinds=frozenset({"Node", "Pod"})), Premises())
+    assume(told.counts.most < 12)
+    more = replace(own, replicas=told.counts.most + 1)
+    setting = Setting(found, Inventory(), (more,))
+    story = story_of(setting, [0], expected=False, most_states=4000, preempting=False)
+    assume(story.sound)
+    ends = EventOutcomes(setting, [0], [story], [n.name for n in found]).ends("deploy", 0)
+    placed = {end.outcome.bound for end in ends}
+    assert told.counts.least <= min(placed)
+    assert max(placed) <= told.counts.most
+    assert told.placed in range(told.counts.least, told.counts.most + 1)
+
+
+def test_the_command_prints_text_json_and_markdown(tmp_path: Path) -> None:
+    done = called("fit", "--cpu", "3", "--spread", "zone", "-c", str(ZONES), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith("fit on today's nodes: certain in every order")
+    value = json.loads(called("fit", "--cpu", "3", "-c", str(ZONES), "-f", "json", cwd=tmp_path).stdout)
+    assert value["more"] == {"least": 6, "most": 6}
+    assert called("fit", "--cpu", "3", "-c", str(ZONES), "-f", "markdown", cwd=tmp_path).stdout.startswith("**6 more")
+
+
+def test_pods_like_those_of_a_workload(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text((ROOT / "fixtures" / "seeds" / "D4" / "web-server.yaml").read_text())
+    done = called("fit", "--like", "web-server", "web.yaml", "-c", str(ZONES), cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    assert "like Deployment default/web-server" in done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name a workload with --like"),
+        (("--like", "web", "--cpu", "1"), "name a workload with --like"),
+        (("--like", "nobody"), "nothing is named 'nobody'"),
+        (("--cpu", "much"), "quantities must match"),
+        (("--request", "gpu"), "--request gpu: it takes RESOURCE=AMOUNT"),
+    ],
+)
+def test_a_wrong_question_is_one_line_and_exit_2(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = called("fit", *arguments, "-c", str(ZONES), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_none_fits_is_exit_1(tmp_path: Path) -> None:
+    done = called("fit", "--cpu", "900", "-c", str(ZONES), cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, "no pod with cpu 900 fits on today's nodes")

@@ -1,0 +1,173 @@
+"""A loss is two events: the lost nodes are deleted, or they are only unreachable (``lifecycle/unreachable``)."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kubesched_lint.lifecycle.hypotheses import made_unreachable
+from kubesched_lint.lifecycle.unreachable import _most_beside_empty
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, Cell
+from kubesched_lint.report.simulation_report import as_json, as_text
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, cell, report_of, sketch, workload
+
+LOSSES = ("node-loss", "zone-loss")
+STAYS = [{"operator": "Exists"}]
+
+
+def spread(key: str = ZONE, **more: Any) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "web"}}
+    return {
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector, **more}
+        ]
+    }
+
+
+def near(app: str) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": ZONE}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def of(name: str, event: str, *objects: Any, cluster: Any = None, **more: Any) -> Cell:
+    return cell(report_of(cluster or sketch(), *objects, events=("deploy", event), **more), name, event)
+
+
+def ends(found: Cell) -> tuple[str, str]:
+    assert found.deleted is not None
+    assert found.unreachable is not None
+    return found.deleted.verdict, found.unreachable.verdict
+
+
+@pytest.mark.parametrize("event", LOSSES)
+def test_a_stateful_set_makes_no_replacement(event: str) -> None:
+    found = of("db", event, workload("StatefulSet", "db", 2))
+    assert ends(found) == (FINE, DEPENDS)
+    assert found.text.endswith("/2 unreachable")
+    assert "makes no replacement while its old pod terminates" in found.why
+    assert "out-of-service" in found.why
+
+
+def test_a_parallel_stateful_set_makes_none_either() -> None:
+    db = workload("StatefulSet", "db", 3, apart("db", HOSTNAME), podManagementPolicy="Parallel")
+    found = of("db", "node-loss", db, cluster=sketch(2, "ab"))
+    assert ends(found) == (FINE, DEPENDS)
+    assert (found.unreachable and found.unreachable.bound[:2]) == (2, 3)
+
+
+def test_an_unreachable_zone_counts_as_empty_unless_taints_are_honored() -> None:
+    found = of("web", "zone-loss", workload("Deployment", "web", 6, spread()))
+    assert ends(found) == (FINE, BAD)
+    assert (found.proven, found.text) == (True, "4/6 −2 unreachable")
+    assert (found.bound.least, found.bound.most) == (4, 6), "the cell has both"
+    assert "nodeTaintsPolicy: Honor" in found.why
+    honored = of("web", "zone-loss", workload("Deployment", "web", 6, spread(nodeTaintsPolicy="Honor")))
+    assert (ends(honored), honored.text, honored.proven) == ((FINE, FINE), "6/6 ok", True)
+    assert ends(of("web", "node-loss", workload("Deployment", "web", 6, spread()))) == (FINE, FINE)
+
+
+def test_an_unreachable_node_counts_as_empty_for_a_spread_over_nodes() -> None:
+    found = of("web", "node-loss", workload("Deployment", "web", 6, spread(HOSTNAME)))
+    assert (ends(found), found.text) == ((FINE, BAD), "5/6 −1 unreachable")
+
+
+def test_few_pods_have_room_beside_an_empty_zone() -> None:
+    found = of("web", "zone-loss", workload("Deployment", "web", 2, spread()))
+    assert (ends(found), found.text, found.proven) == ((FINE, FINE), "2/2 ok", True)
+
+
+def test_a_pod_that_terminates_closes_its_zone() -> None:
+    found = of("web", "node-loss", workload("Deployment", "web", 3, apart("web")))
+    assert ends(found) == (FINE, DEPENDS)
+    assert ends(of("web", "node-loss", workload("Deployment", "web", 3, apart("web", HOSTNAME)))) == (FINE, FINE)
+
+
+def test_followers_stay_with_pods_that_terminate() -> None:
+    """All of them may have been in the zone that is out: then the new ones find no live node beside them."""
+    found = of("web", "zone-loss", workload("Deployment", "web", 2, near("web")))
+    assert ends(found)[1] == DEPENDS
+    assert "still count for its affinity" in found.why
+
+
+def test_pods_that_tolerate_the_taints_are_not_replaced() -> None:
+    found = of("web", "node-loss", workload("Deployment", "web", 2, {"tolerations": STAYS}))
+    assert ends(found)[0] == FINE
+    assert found.verdict in (BAD, DEPENDS)
+    assert "tolerate the taints" in found.why
+
+
+@pytest.mark.parametrize("spec", [{}, {"tolerations": STAYS}])
+@pytest.mark.parametrize("event", LOSSES)
+def test_a_daemon_set_wants_nothing_of_unreachable_nodes(event: str, spec: dict[str, Any]) -> None:
+    found = of("log", event, workload("DaemonSet", "log", None, spec))
+    assert (ends(found), found.verdict, found.proven) == ((FINE, FINE), FINE, True)
+    supposed = of("log", "lose zone=a:unreachable", workload("DaemonSet", "log", None, spec), suppose=_lose("zone=a"))
+    assert supposed.verdict in (FINE, LIKELY)
+
+
+@pytest.mark.parametrize(("policy", "verdict"), [({}, FINE), ({"podReplacementPolicy": "Failed"}, DEPENDS)])
+def test_a_job_may_wait_for_the_end_of_its_pods(policy: dict[str, str], verdict: str) -> None:
+    job = workload("Job", "once", None, {"restartPolicy": "Never"})
+    job["apiVersion"] = "batch/v1"
+    del job["spec"]["selector"]
+    job["spec"] |= {"parallelism": 2, "completions": 2, **policy}
+    assert ends(of("once", "node-loss", job))[1] == verdict
+
+
+def _lose(nodes: str) -> tuple[tuple[str, str], ...]:
+    return (("lose", f"{nodes}:unreachable"),)
+
+
+def test_a_supposed_loss_takes_either_end() -> None:
+    web = workload("Deployment", "web", 6, spread())
+    suppose = (("lose", "zone=a"), ("lose", "zone=a:deleted"), *_lose("zone=a"))
+    result = report_of(sketch(), web, events=("deploy",), suppose=suppose)
+    assert cell(result, "web", "lose zone=a").text == cell(result, "web", "lose zone=a:deleted").text == "6/6 ok"
+    assert (cell(result, "web", "lose zone=a:unreachable").text) == "4/6 −2"
+    with pytest.raises(ValueError, match="did you mean `unreachable`"):
+        report_of(sketch(), web, events=("deploy",), suppose=(("lose", "zone=a:unreachble"),))
+
+
+def test_the_reports_have_both_ends() -> None:
+    result = report_of(sketch(), workload("Deployment", "web", 6, spread()), events=("deploy", "zone-loss"))
+    _, loss = json.loads(as_json(result))["workloads"][0]["cells"]
+    assert (loss["deleted"]["verdict"], loss["unreachable"]["verdict"]) == ("fine", "bad")
+    assert loss["unreachable"]["bound"]["max"] == 4
+    text = as_text(result, verbose=True)
+    assert "4/6! u" in text
+    assert "worse while the lost nodes are only unreachable" in text
+
+
+@pytest.mark.parametrize(
+    ("zones", "count", "out", "halted"),
+    [("ab", 4, 3, 3), ("ab", 4, 4, 0), ("ab", 3, 2, 0), ("a", 4, 4, 4), ("ab", 60, 59, 0), ("ab", 6, 3, 0)],
+)
+def test_from_most_of_a_zone_nothing_is_evicted(zones: str, count: int, out: int, halted: int) -> None:
+    """ComputeZoneState and ReducedQPSFunc: more than two nodes, 55 % or more but not all, of a zone of at most 50."""
+    nodes = sketch(count, zones).inventory.nodes
+    names = [node.name for node in nodes if node.labels[ZONE] == "a"][:out]
+    assert len(made_unreachable(names, nodes).halted) == halted
+
+
+def test_what_is_not_evicted_is_not_replaced() -> None:
+    lost = (("lose", "node/w-a-1:unreachable"), ("lose", "node/w-a-2:unreachable"), ("lose", "node/w-a-3:unreachable"))
+    web = workload("Deployment", "web", 8, apart("web", HOSTNAME))
+    result = report_of(sketch(5, "ab"), web, events=("deploy",), suppose=lost)
+    assert cell(result, "web", "all at once").verdict == BAD
+    assert any("nothing is evicted from" in premise for premise in cell(result, "web", "all at once").assumes)
+
+
+@pytest.mark.parametrize("domains", [2, 3, 4])
+@pytest.mark.parametrize("skew", [1, 2, 3])
+def test_no_placement_has_more_pods_beside_an_empty_domain(domains: int, skew: int) -> None:
+    for wanted in range(1, 9):
+        most = 0
+        for counts in product(range(wanted + 1), repeat=domains):
+            if sum(counts) <= wanted and max(counts) - min(counts) <= skew:
+                for lost in range(domains):
+                    left = (max(count, skew) for place, count in enumerate(counts) if place != lost)
+                    most = max(most, min(wanted, sum(left)))
+        assert most <= _most_beside_empty(wanted, domains, skew) <= most + 1

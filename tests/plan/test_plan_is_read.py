@@ -1,0 +1,280 @@
+"""What a person reads of a plan: the verdict first, few lines, no word twice, and the same in every format."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read import read_stated
+from kubesched_lint.findings import Finding, Report, Severity
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.project.finding_changes import finding_changes
+from kubesched_lint.report.html.plan import as_html
+from kubesched_lint.report.plan_markdown import as_markdown
+from kubesched_lint.report.plan_result import result
+from kubesched_lint.report.plan_rows import rows_of
+from kubesched_lint.report.plan_text import as_text
+from tests.plan.changed_worlds import planned, read
+from tests.plan.test_plan import ROOT, ZONES, plan_of, web
+from tests.plan.test_plan_command import company, found, git
+from tests.program import called
+
+CASE = ROOT / "fixtures/outsiders/one-overlay-only/plan-prod"
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return company(tmp_path_factory.mktemp("plan") / "company")
+
+
+def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: Path) -> None:
+    lines = called("plan", ".", cwd=repo).stdout.splitlines()
+    assert lines[0] == "after this change 1 rollout cannot end on these nodes: platform/edge-cache"
+    assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 2 warnings new"
+    assert lines[3] == "Changed"
+    rows = [line.split()[0] for line in lines[4:] if re.match(r"  \S", line)]
+    assert rows[:3] == ["platform/edge-cache", "shop/search", "platform/kafka"]
+    assert "  platform/edge-cache  updated, starts no rollout  platform/healthy.yaml:8" in lines
+    assert "    maxSurge 0 → 1, maxUnavailable 1 → 0" in lines
+    assert any(line.startswith("    help: set maxSurge: 0 and maxUnavailable: 1") for line in lines)
+    assert "prod and staging" in lines[-1]
+
+
+def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
+    text = called("plan", ".", cwd=repo).stdout
+    assert len(text.splitlines()) <= 30
+    comment = called("plan", ".", "--format", "markdown", cwd=repo).stdout
+    assert len(comment.splitlines()) <= 40
+    for words in ("not established", "not proven", "forever", "would be an error", " other  "):
+        assert words not in text
+        assert words not in comment
+    assert "nothing is" not in text
+    every = called("plan", ".", "-v", cwd=repo).stdout
+    assert len(every.splitlines()) > len(text.splitlines())
+    assert "room left in one placement" in every
+
+
+def test_no_line_is_printed_twice(repo: Path) -> None:
+    for form in ("text", "markdown"):
+        lines = [line for line in called("plan", ".", "--format", form, cwd=repo).stdout.splitlines() if line.strip()]
+        assert len(lines) == len(set(lines))
+
+
+def test_a_change_of_one_overlay_alone_is_a_row(tmp_path: Path) -> None:
+    done = called("plan", CASE / "base/app", CASE / "head/app", "-c", CASE / "head/cluster.yaml", cwd=tmp_path)
+    (row,) = [line for line in done.stdout.splitlines() if re.match(r"  \S.*\(prod\)", line)]
+    assert "starts no rollout" in row
+    assert done.stdout.startswith("after this change ")
+
+
+def test_text_comment_and_page_say_the_same(repo: Path) -> None:
+    text = called("plan", ".", cwd=repo).stdout
+    comment = re.sub(r"\\(.)", r"\1", html.unescape(called("plan", ".", "--format", "markdown", cwd=repo).stdout))
+    page = html.unescape(called("plan", ".", "--format", "html", cwd=repo).stdout)
+    said = [line.strip() for line in text.splitlines()[4:-2] if line.strip() and line.strip() != "Elsewhere"]
+    for line in said:
+        for part in re.split(r" {2,}", line):
+            in_comment = part in comment or part.startswith("free ")
+            assert in_comment, part
+            assert part in page, part
+    for line in text.splitlines()[:2]:
+        assert line in comment
+        assert line in page
+
+
+# --- the first sentence -----------------------------------------------------------------------------------------------
+
+
+def apart(replicas: int, **strategy: Any) -> dict[str, Any]:
+    """Each pod needs a zone of its own; the cluster has three."""
+    value = web(replicas=replicas, **({"strategy": {"rollingUpdate": strategy}} if strategy else {}))
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    value["spec"]["template"]["spec"]["affinity"] = affinity
+    return value
+
+
+def test_a_strategy_with_which_no_rollout_ends_fails_whatever_else_may_not(tmp_path: Path) -> None:
+    before, after = apart(3, maxSurge=0, maxUnavailable=1), apart(3, maxSurge=1, maxUnavailable=0)
+    plan = plan_of([before], [after])
+    assert result(plan) == "after this change 1 rollout can never end: shop/web"
+    assert not plan.stuck, "the change starts no rollout"
+    assert plan.is_worse
+    (one,) = plan.never_end
+    assert one.object.name == "web"
+
+
+@pytest.mark.parametrize("gate", ["worse", "error", "warning", "note"])
+def test_can_never_end_is_exit_1_but_for_never(tmp_path: Path, gate: str) -> None:
+    for name, value in (
+        ("a", apart(3, maxSurge=0, maxUnavailable=1)),
+        ("b", apart(3, maxSurge=1, maxUnavailable=0)),
+    ):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(value))
+    ask = ("plan", "a.yaml", "b.yaml", "-c", ZONES, "--events", "rollout", "--ignore", "rollout")
+    assert called(*ask, "--fail-on", gate, cwd=tmp_path).returncode == 1
+    assert called(*ask, "--fail-on", "never", cwd=tmp_path).returncode == 0
+
+
+def test_pods_that_wait_are_counted() -> None:
+    plan = plan_of([apart(2)], [apart(5)])
+    assert result(plan) == "after this change 2 pods stay Pending: shop/web"
+    assert as_text(plan).splitlines()[0] == result(plan)
+
+
+def test_a_better_change_makes_nothing_worse_and_a_comment_is_green() -> None:
+    plan = plan_of([apart(5)], [apart(2)])
+    assert result(plan) == "this change makes nothing worse"
+    assert "### ✅ this change makes nothing worse\n" in as_markdown(plan)
+
+
+def test_a_set_whose_changed_workloads_are_unknown_is_not_called_harmless(repo: Path) -> None:
+    value = web()
+    value["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+    more = web(replicas=3)
+    more["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpu", "namespace": "shop"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "g", "exactly": {"deviceClassName": "gpu.example.com"}}]}}},
+    }
+    plan = plan_of([value, template], [more, template])
+    assert result(plan) == "nothing is known to get worse; 1 changed workload is unknown (shop/web)"
+    assert "### ⚠️ nothing is known" in as_markdown(plan)
+
+
+def named(value: dict[str, Any], name: str) -> dict[str, Any]:
+    value = json.loads(json.dumps(value).replace('"web"', f'"{name}"'))
+    assert value["metadata"]["name"] == name
+    return value
+
+
+def test_two_certain_ends_stand_in_the_first_line_and_a_workload_once() -> None:
+    """A reader of a comment stopped at the first of two reasons for which the job failed."""
+    hung = [apart(3, maxSurge=0, maxUnavailable=1), apart(3, maxSurge=1, maxUnavailable=0)]
+    plan = plan_of([hung[0]], [hung[1], named(apart(5), "api")])
+    first = result(plan)
+    assert first == "after this change 2 pods stay Pending: shop/api; 1 rollout can never end: shop/web"
+    started = json.loads(json.dumps(hung[1]).replace("web:1", "web:2"))
+    first = result(plan_of([hung[0], named(hung[0], "db")], [started, named(hung[1], "db"), named(apart(5), "api")]))
+    assert first == "after this change 2 rollouts can never end: shop/web, shop/db; 2 pods stay Pending: shop/api"
+
+
+def test_a_finding_stands_with_the_environment_that_ends_badly(tmp_path: Path) -> None:
+    """It was told of staging, with the number of replicas of prod."""
+    for folder, replicas in (("prod", 2), ("staging", 2)):
+        (tmp_path / "overlays" / folder).mkdir(parents=True)
+        (tmp_path / "overlays" / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "base")
+    for folder, replicas in (("prod", 5), ("staging", 3)):
+        (tmp_path / "overlays" / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    text = called("plan", "main", ".", "-c", ZONES, "--events", "deploy", cwd=tmp_path).stdout
+    prod, _, staging = text.partition("shop/web (staging)")
+    assert "anti-affinity-exceeds-domains" in prod
+    assert "anti-affinity-exceeds-domains" not in staging.partition("\n\n")[0]
+
+
+def test_a_changed_workload_always_has_an_effect() -> None:
+    """A row without one left open whether anybody had looked."""
+    before = web()
+    after = json.loads(json.dumps(before).replace("web:1", "web:2"))
+    text = as_text(plan_of([before], [after, named(web(), "api")]))
+    assert "    every event: as before\n" in text
+    assert "    every event: ok\n" in text
+
+
+# --- distributions ----------------------------------------------------------------------------------------------------
+
+
+def spread(replicas: int) -> dict[str, Any]:
+    value = web(replicas=replicas)
+    selector = {"matchLabels": {"app": "web"}}
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    value["spec"]["template"]["spec"]["topologySpreadConstraints"] = [constraint]
+    return value
+
+
+def test_the_pods_of_each_zone_are_shown_where_they_change() -> None:
+    plan = plan_of([spread(21)], [spread(15)])
+    (one,) = plan.workloads
+    assert one.zones == ((7, 7, 7), (5, 5, 5))
+    assert "pods per zone in one placement: 7/7/7 → 5/5/5" in as_text(plan)
+    other = web(replicas=1)
+    other["metadata"]["name"] = "other"
+    other["spec"]["selector"]["matchLabels"] = other["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    assert "pods per zone" not in as_text(plan_of([spread(21)], [spread(21), other]))
+
+
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_finding_that_moves_to_another_object_is_neither_new_nor_gone() -> None:
+    reports = [lint_report("a"), lint_report("b")]
+    changes = finding_changes(*reports)
+    assert (changes.changes, changes.unchanged) == ((), {Severity.WARNING: 1})
+
+
+def lint_report(name: str) -> Report:
+    plan = plan_of([], [apart(5)])
+    first: Finding = plan.findings.new[0].finding
+    at = replace(first, object=replace(first.object, name=name), severity=Severity.WARNING)
+    return Report(findings=(at,))
+
+
+def test_what_moves_from_one_target_to_another_is_said_of_both(tmp_path: Path) -> None:
+    shutil.copy(ZONES, tmp_path / "nodes.yaml")
+    targets = (f'[[targets]]\nname = "{name}"\npaths = ["{name}"]\ncluster = "nodes.yaml"\n' for name in ("eu", "us"))
+    (tmp_path / "kubesched.toml").write_text("".join(targets))
+    for folder, replicas in (("eu", 5), ("us", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "base")
+    for folder, replicas in (("eu", 2), ("us", 5)):
+        (tmp_path / folder / "web.yaml").write_text(json.dumps(apart(replicas)))
+    text = called("plan", "main", "--events", "deploy", cwd=tmp_path).stdout
+    assert "shop/web (us)" in text.splitlines()[0]
+    assert re.search(r"gone \(eu\)", text), text
+
+
+# --- plan, lint and simulate ------------------------------------------------------------------------------------------
+
+
+def test_rows_of_an_empty_plan_are_none() -> None:
+    cluster: Cluster = read_stated(str(ZONES), ClusterOptions())
+    rows = rows_of(planned(read([web()]), read([web()]), cluster))
+    assert (rows.changed, rows.elsewhere, rows.findings, rows.lines) == ((), (), (), ())
+
+
+def test_json_has_the_first_line(repo: Path) -> None:
+    value = found(called("plan", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    assert value["result"].startswith("after this change 1 rollout cannot end")
+    (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
+    assert edge.startswith("set maxSurge: 0")
+
+
+def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:
+    """Its files are in a copy, which the search for an edit reads again."""
+    repo = company(tmp_path / "company")
+    git(repo, "commit", "-q", "-a", "-m", "feature")
+    value = found(called("plan", "main~1..main", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
+    assert edge.startswith("set maxSurge: 0")
+
+
+def test_a_page_has_the_rows() -> None:
+    page = "".join(as_html(plan_of([apart(2)], [apart(5)])))
+    assert "<h1>after this change 2 pods stay Pending: shop/web</h1>" in page

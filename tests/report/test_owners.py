@@ -1,0 +1,92 @@
+"""Findings stand with their owners in each report, and GitHub's limit of annotations is respected."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
+from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
+from kubesched_lint.report.causes import by_owner, causes
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.html import page
+from tests.teams import team_name
+
+TEAMS, EACH = 40, 8
+
+
+def mistakes(severity: Severity = Severity.ERROR, teams: int = TEAMS) -> Iterator[Finding]:
+    """Equal mistakes of many teams: what they lack is one thing of the cluster."""
+    for number in range(teams):
+        team = team_name(number)
+        for each in range(EACH):
+            subject = ObjectRef("Deployment", team, f"batch-{each}")
+            place = Location(f"teams/{team}/{each}.yaml", Span(9, 3, 9, 9))
+            message = f"2 pods of {subject} stay Pending: no node has pool=genral"
+            yield Finding(
+                "some-rule", severity, message, "mend it", pattern(), subject, place, cause="pool=genral",
+                owner=f"@org/{team}",
+            )  # fmt: skip
+
+
+def rendered(renderer: object, report: Report) -> str:
+    return "".join(renderer(report, RenderContext()))  # type: ignore[operator]
+
+
+def test_equal_mistakes_stand_with_their_teams_not_under_the_first_file() -> None:
+    report = one_per_cause(Report(tuple(mistakes())))
+    parts = by_owner(causes(report.findings))
+    assert [part.owner for part in parts] == [f"@org/{team_name(number)}" for number in range(TEAMS)]
+    for part in parts:
+        (group,) = part.groups
+        assert {one.owner for one in (group.first, *group.others)} == {part.owner}
+        assert 1 + len(group.others) == EACH
+
+
+@pytest.mark.parametrize("renderer", [as_text.render, as_markdown.render, page.render])
+def test_reports_for_people_have_a_heading_for_each_owner(renderer: object) -> None:
+    shown = rendered(renderer, one_per_cause(Report(tuple(mistakes())))).replace("<!-- -->", "")
+    for number in range(TEAMS):
+        assert f"@org/{team_name(number)}: 1 error" in shown
+    alone = rendered(renderer, one_per_cause(Report(tuple(mistakes(teams=1))))).replace("<!-- -->", "")
+    assert "@org/team-00:" not in alone, "with one owner there is nothing to tell apart"
+
+
+def test_the_owner_with_the_worst_findings_comes_first() -> None:
+    findings = (*mistakes(Severity.WARNING, 1), *mistakes(Severity.ERROR, 2))[: EACH * 3]
+    later = [one for one in findings if one.severity is Severity.WARNING or one.owner.endswith("01")]
+    assert [part.title for part in by_owner(causes(later))] == ["@org/team-01: 8 errors", "@org/team-00: 8 warnings"]
+
+
+def test_programs_get_the_owner_of_each_finding() -> None:
+    report = one_per_cause(Report(tuple(mistakes())))
+    found = json.loads(rendered(as_json.render, report))["findings"]
+    assert {one["owner"] for one in found} == {f"@org/{team_name(number)}" for number in range(TEAMS)}
+    results = json.loads(rendered(as_sarif.render, report))["runs"][0]["results"]
+    assert {one["properties"]["owner"] for one in results} == {one["owner"] for one in found}
+
+
+def test_github_gets_ten_annotations_of_a_kind_and_the_last_one_counts_the_others() -> None:
+    findings = (*mistakes(), *mistakes(Severity.WARNING, 1))
+    lines = rendered(as_github.render, Report(findings)).splitlines()
+    errors = [line for line in lines if line.startswith("::error ")]
+    assert len(errors) == 10
+    assert f"::{(TEAMS - 9) * EACH} more errors: " in errors[-1]
+    assert sum(line.startswith("::warning ") for line in lines) == EACH
+    in_the_log = [line for line in lines if re.match(r"teams/.*: error\[some-rule\]: ", line)]
+    assert len(in_the_log) == (TEAMS - 9) * EACH
+    assert lines[-1].startswith("kubesched-lint: ")
+
+
+def test_what_is_no_finding_keeps_its_annotation() -> None:
+    report = Report(tuple(mistakes(Severity.NOTE)))
+    with_configuration = Report(
+        report.findings, summary=type(report.summary)(configuration="kubesched.toml makes the gate weaker")
+    )
+    notices = [line for line in rendered(as_github.render, with_configuration).splitlines() if line[:9] == "::notice "]
+    assert len(notices) == 10
+    assert "makes the gate weaker" in notices[-1]

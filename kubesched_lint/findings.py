@@ -11,6 +11,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from kubesched_lint.text import first_few, many, not_read
+
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
 
@@ -301,6 +303,21 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+class Release(Struct, frozen=True):
+    """An object with which a controller installs a chart, such as a HelmRelease of Flux."""
+
+    kind: str
+    namespace: str
+    """Where the objects of the chart are made."""
+    name: str
+    chart: str = ""
+    """The chart as the object names it, with its version if it has one; empty if it names it elsewhere."""
+    path: str = ""
+    line: int = 0
+    why: str = ""
+    """Why nobody knows all that it makes; empty if that is known."""
+
+
 class EndingException(Struct, frozen=True, order=True):
     """A waiver or an entry of a baseline that has ended, or ends soon."""
 
@@ -353,6 +370,22 @@ class Summary(Struct, frozen=True):
     """Exceptions that have ended, and those that end within a month."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """What makes pods and was not judged, by kind: ``HelmRelease``, ``Helm chart``."""
+    releases: tuple[Release, ...] = ()
+    """All objects that install charts, read or not; those that were not read count in ``unjudged``, too."""
+
+    @property
+    def unread_releases(self) -> tuple[Release, ...]:
+        return tuple(release for release in self.releases if release.why)
+
+    @property
+    def gaps(self) -> str:
+        """``2 of 5 releases not read (cilium, loki); 1 Application was not read``; empty if everything was judged."""
+        unread = self.unread_releases
+        named = first_few([release.name for release in unread])
+        parts = [f"{len(unread):,} of {many(len(self.releases), 'release')} not read ({named})"] if unread else []
+        kinds = {release.kind for release in unread}
+        others = {kind: count for kind, count in self.unjudged.items() if kind not in kinds}
+        return "; ".join([*parts, *([not_read(others)] if others else [])])
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
@@ -21,7 +22,9 @@ from kubesched_lint.world.claims import fates
 from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.gangs import foreign_gangs_of, gates_of, pod_group
+from kubesched_lint.world.neighbours import is_answered_by_waiting, others_selected
 from kubesched_lint.world.premises import service_premises
+from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ class Lack(Struct, frozen=True):
     """Whether it can only keep pods from running: then a proof that some stay Pending still holds."""
     events: tuple[str, ...] = ()
     """The events that it concerns; all if empty."""
+    doubts: str = ""
+    """The premise (see ``Counted``) that it doubts: a proof that does not rest on this one holds all the same."""
 
 
 def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
@@ -91,6 +96,29 @@ def unmodelled(it: Member) -> Iterator[Lack]:
         )
     yield from _of_volume_gates(it)
     yield from _of_groups(it)
+    yield from _of_passing(it)
+
+
+def _of_passing(it: Member) -> Iterator[Lack]:
+    """Yield what depends on pods that its affinity or a hard spread selects, and that no cell follows."""
+
+    def lack(text: str, *, unknown: bool = False) -> Lack:
+        return Lack(text, unknown, narrows=False, doubts=MORE_PODS)
+
+    terms, namespace = it.pod.required_affinity, it.workload.namespace
+    if terms:
+        for other in it.world.selection.selected_by_all(terms, namespace):
+            if other.kind == "CronJob":
+                yield lack(f"when pods of {other} run, which its affinity selects", unknown=True)
+        if is_answered_by_waiting(it):
+            yield lack("pods outside the set that wait, and that its affinity selects, go on waiting")
+    counted = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
+    passing = (w for selector in counted for w in others_selected(it, selector) if w.kind == "CronJob")
+    for other in dict.fromkeys(passing):
+        yield lack(f"no pods of {other} run, which its spread counts")
+    waiting = pods_of_others(it.world).waiting if counted else ()
+    if any(pod.namespace == namespace and s.matches(pod.labels) for pod in waiting for s in counted):
+        yield lack("pods outside the set that wait, and that its spread counts, go on waiting")
 
 
 def _of_volume_gates(it: Member) -> Iterator[Lack]:
@@ -188,7 +216,8 @@ def looks_at_others(pod: Pod, index: NodeIndex) -> bool:
 def _of_gaps(it: Member) -> Iterator[Lack]:
     for kind, what, matters, narrows, events in _GAPS:
         if not it.world.cluster_has(kind) and matters(it):
-            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(it), events=events)
+            doubts = MORE_PODS if kind == "Pod" else ""
+            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows(it), events, doubts)
 
 
 def _always(_: object) -> bool:

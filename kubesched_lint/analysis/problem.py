@@ -15,6 +15,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, popcount, positions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.capacity import stands_alone
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.returning import returning_beside_set
 from kubesched_lint.world.staying import staying_beside_set
@@ -137,7 +138,7 @@ class Problem:
         for amount, room in zip(self.request(demand), place.room, strict=True):
             if amount > 0:
                 each = min(each, max(room, 0) // amount)
-        if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.world):
+        if demand.one_a_node or stands_alone(demand.pod, self.world.index, demand.nodes):
             each = min(each, 1)
         return min(demand.count, each * place.size)
 
@@ -152,16 +153,6 @@ def _device_groups(world: World, demands: Sequence[Demand]) -> DeviceGroups | No
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
     return DeviceGroups((d.pod for d in demands if needs_devices(d.pod, world)), state.devices, state.index)
-
-
-def repels_itself_per_node(demand: Demand, world: World) -> bool:
-    """Whether each node takes at most one pod: required anti-affinity to itself over a key with one node per value."""
-    return any(
-        world.index.one_node_each(term.topology_key)
-        and demand.nodes & ~world.index.with_key(term.topology_key) == 0
-        and world.member(demand.workload).repels_itself(term)
-        for term in demand.pod.required_anti_affinity
-    )
 
 
 def _keys(pod: Pod) -> Iterator[str]:

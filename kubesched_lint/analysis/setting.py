@@ -53,7 +53,7 @@ def setting_of(world: World) -> Setting:
     kept = frozenset(
         i for i, new in changing.items() if new is None and looks_unchanged(world.member(ordered[i]), running[i])
     )
-    return Setting(
+    found = Setting(
         tuple(_nodes(world, cluster)),
         replace(
             objects,
@@ -72,6 +72,10 @@ def setting_of(world: World) -> Setting:
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
     )
+    found.__dict__["admission"] = world.admission
+    if not world.pools and not cluster.resources_left_out:
+        found.__dict__["index"] = world.index
+    return found
 
 
 def simulated(world: World) -> Sequence[Workload]:

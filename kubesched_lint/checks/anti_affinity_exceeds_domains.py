@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.company import PREMISE, Company, company
 from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
@@ -13,7 +12,8 @@ from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import first_few, many
-from kubesched_lint.world.premises import running_premises
+from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
+from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
@@ -28,9 +28,9 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
             continue
         room = domain_room(it, term.topology_key, term)
         supply = len(room.domains)
-        near = company(it, term.topology_key) if room.is_bounded else None
-        if near is not None and near.most < min(replicas, supply):
-            yield _alone_and_near(it, term, near)
+        end = bad_end(it, "deploy") if it.pod.required_affinity and room.is_bounded else None
+        if end is not None and end.cell.near and end.cell.bound.most < min(replicas, supply):
+            yield _alone_and_near(it, term, end)
             continue
         if not room.is_bounded or replicas <= supply - reserve:
             continue
@@ -67,24 +67,24 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     yield from spread_instead(it.workload, hazard.at, hard=False)
 
 
-def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
+def _alone_and_near(it: Member, term: PodAffinityTerm, end: BadEnd) -> Hazard:
     """The hazard if each replica needs its own domain and too few domains have the pods that it must be near."""
-    replicas, key = it.replicas, term.topology_key
+    replicas, key, most, near = it.replicas, term.topology_key, end.cell.bound.most, end.cell.near
     return Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(replicas, 'replica')} > {near.most}, the most {key} domains with a pod of {', '.join(near.whom)}",
+            f"{many(replicas, 'replica')} > {most}, the most {key} domains with a pod of {', '.join(near)}",
             demand=replicas,
-            supply=near.most,
-            assumes=(*running_premises(it), PREMISE),
+            supply=most,
+            assumes=(*running_premises(it), HOSTS_STAY),
         ),
         values={
-            "pending": replicas - near.most,
+            "pending": replicas - most,
             "replicas": replicas,
-            "supply": near.most,
-            "rollouts": _rollouts(it, term, near.most),
+            "supply": most,
+            "rollouts": _rollouts(it, term, most),
             "key": key,
-            "whom": near.whom,
+            "whom": near,
         },
         related=(
             Place(it.pod.required_affinity[0].path, "which must be near these pods"),

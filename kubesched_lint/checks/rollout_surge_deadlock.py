@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.company import PREMISE, company
 from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
@@ -12,8 +11,9 @@ from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE, domain_word, domains_in_words
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import first_few, many
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import domain_room
+from kubesched_lint.verdicts.bad_ends import bad_end
+from kubesched_lint.world.premises import HOSTS_STAY, running_premises
+from kubesched_lint.world.room import Room, domain_room
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
 
@@ -46,23 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 )
             continue
         room = domain_room(it, term.topology_key, term)
-        near = company(it, term.topology_key) if room.is_bounded else None
-        if near is not None and replicas == near.most < len(room.domains):
-            yield Hazard(
-                at=term.path,
-                evidence=proof(
-                    f"{many(replicas, 'old pod')} + 1 extra pod > {near.most}, the most "
-                    f"{domain_word(term.topology_key, 2)} with a pod of {first_few(near.whom)}, "
-                    "and maxUnavailable is 0",
-                    demand=replicas + 1,
-                    supply=near.most,
-                    assumes=(*running_premises(it), PREMISE, OLD_PODS),
-                    event="rollout",
-                ),
-                values={**values, "key": term.topology_key, "whom": near.whom, "supply": near.most},
-                related=related,
-                variant="near",
-            )
+        yield from _beside_others(it, term, room, values, related)
         if it.workload.strategy.is_whole and room.is_bounded and replicas < len(room.domains) < 2 * replicas:
             yield _whole(it, term, room.domains)
         elif room.is_bounded and replicas == len(room.domains):
@@ -81,6 +65,30 @@ def check(it: Member) -> Iterator[Hazard]:
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,
             )
+
+
+def _beside_others(
+    it: Member, term: PodAffinityTerm, room: Room, values: Mapping[str, object], related: tuple[Place, ...]
+) -> Iterator[Hazard]:
+    """Yield the hazard if its pods fill the domains of the pods that they must be near; the verdict says so."""
+    end = bad_end(it, "rollout") if it.pod.required_affinity and room.is_bounded else None
+    if end is None or not end.cell.near or not it.replicas == end.cell.bound.most < len(room.domains):
+        return
+    replicas, whom = it.replicas, end.cell.near
+    yield Hazard(
+        at=term.path,
+        evidence=proof(
+            f"{many(replicas, 'old pod')} + 1 extra pod > {replicas}, the most "
+            f"{domain_word(term.topology_key, 2)} with a pod of {first_few(whom)}, and maxUnavailable is 0",
+            demand=replicas + 1,
+            supply=replicas,
+            assumes=(*running_premises(it), HOSTS_STAY, OLD_PODS),
+            event="rollout",
+        ),
+        values={**values, "key": term.topology_key, "whom": whom, "supply": replicas},
+        related=related,
+        variant="near",
+    )
 
 
 def _whole(it: Member, term: PodAffinityTerm, domains: Sequence[str]) -> Hazard:

@@ -10,7 +10,7 @@ from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.scheduler.topology import least_count, let_in
+from kubesched_lint.scheduler.topology import spread_room
 from kubesched_lint.world.neighbours import others_selected
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.world import Member
@@ -53,8 +53,8 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
     nodes, counted = it.daemon_nodes, counted_nodes(it, constraint)
     domains = it.world.index.domains(constraint.topology_key)
     size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
-    least = least_count(constraint, size.values())
-    placed = sum(let_in(constraint, size).values())
+    room = spread_room(constraint, size)
+    placed = room.total
     wanted = sum(size.values())
     if placed >= wanted:
         return
@@ -63,7 +63,7 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
         at=(*constraint.path, "nodeAffinityPolicy"),
         evidence=proof(
             f"{wanted} nodes > {placed}: {smallest} has {size[smallest]}, so no other domain gets more than "
-            f"{least + constraint.max_skew}",
+            f"{room.least + constraint.max_skew}",
             demand=wanted,
             supply=placed,
             assumes=running_premises(it),

@@ -19,7 +19,7 @@ from kubesched_lint.cli.targets import settings_of
 from kubesched_lint.cluster.cluster import LIVE
 from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
-from kubesched_lint.files import content, is_within
+from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.programs import ProgramError, WorkTree
@@ -89,7 +89,7 @@ class Against(Struct, frozen=True):
 def against(call: Invocation, settings: Settings, paths: Sequence[str]) -> Iterator[Against]:
     """Yield what the run is compared with; the copy is deleted at the end. Raises ChangedError."""
     targets = () if paths else settings.config.targets
-    everything = list(paths) or [path for target in targets for path in target.paths]
+    everything = [*(list(paths) or [path for target in targets for path in target.paths]), *_roots(settings, paths)]
     changes = changes_since(call.params["changed"], everything)
     if not changes.paths:
         yield Against(changes)
@@ -118,6 +118,8 @@ class _Then:
         for name in _FOLDERS:
             if given.get(name):
                 given[name] = [self.file(path) for path in given[name]]
+        for root in _roots(settings, paths):
+            self.manifests(root)
         there = tuple(found for path in paths if path != "-" for found in self.manifests(path))
         self._bring_configuration(settings, paths, given)
         found, notes = settings, tuple[str, ...]()
@@ -184,6 +186,14 @@ class _Then:
                 self._reads.append(real)
         elif os.path.isfile(real):
             self.file(real)
+
+
+def _roots(settings: Settings, paths: Sequence[str]) -> list[str]:
+    """Return the repositories of entry points, from which any file may be reached."""
+    entries = paths if settings.applied else ()
+    if not paths:
+        entries = [path for target in settings.config.targets if target.is_entry for path in target.paths]
+    return list(dict.fromkeys(filter(None, map(root_of, entries))))
 
 
 def _is_same_place(now: str | None, then: str | None) -> bool:

@@ -28,12 +28,15 @@ _COMMANDS = {
     "init": "Write a short sketch of a cluster's nodes, for --cluster.",
     "snapshot": "Save what scheduling reads from a live cluster, for --cluster.",
     "baseline": "Record known findings, so that lint does not fail on them.",
+    "targets": "Find what Flux or Argo CD applies from a repository.",
     "config": "Show the settings of a run, or the schema of the file.",
     "rules": "List, explain, test and create rules.",
     "workloads": "List, explain, test and create cards of custom resources.",
     "verify": "Compare our model with recorded decisions of a scheduler.",
 }
 """Command → its short help: a list of all commands imports none of them."""
+_MODULES = {"targets": "target_commands"}
+"""Command → the module that has it, if that is called otherwise."""
 
 
 class Shell(StrEnum):
@@ -43,7 +46,7 @@ class Shell(StrEnum):
 
 
 class _Commands(CommandGroup):
-    """Loads the command NAME from ``kubesched_lint.cli.NAME``, where it is ``app``."""
+    """Loads the command NAME from its module in ``kubesched_lint.cli``, where it is ``app``."""
 
     _is_listing = False
 
@@ -63,7 +66,7 @@ class _Commands(CommandGroup):
             return TyperCommand(cmd_name, short_help=_COMMANDS[cmd_name])
         if cmd_name != "lint":
             gc.enable()  # see main()
-        command = typer.main.get_command(import_module(f"kubesched_lint.cli.{cmd_name}").app)
+        command = typer.main.get_command(import_module(f"kubesched_lint.cli.{_MODULES.get(cmd_name, cmd_name)}").app)
         command.name = cmd_name
         return command
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
 from kubesched_lint.commands.lint.remarks import BASELINE
@@ -82,7 +83,7 @@ def write(
 
       kubesched-lint lint manifests/ --cluster cluster.yaml --baseline kubesched-baseline.json
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = output or settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
     if work.leaves_out_targets and not output:
@@ -117,7 +118,7 @@ def prune(
 
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
     if work.leaves_out_targets:
@@ -148,7 +149,7 @@ def update(
 
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
     found = _work(context, settings, paths, target).run(file)

@@ -33,7 +33,7 @@ class _Lint(Command):
 
 
 @app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
-@takes("cluster", "files_from", "max_age", *GATING, "formats")
+@takes("cluster", "files_from", "max_age", "min_read", *GATING, "formats")
 def lint(
     context: typer.Context,
     paths: OptionalPaths = None,
@@ -69,6 +69,12 @@ def lint(
     ] = False,
     require_node_groups: RequireNodeGroups = False,
     require_workloads: RequireWorkloads = False,
+    files: Annotated[
+        bool,
+        typer.Option(
+            "--files", help="Read the files below PATH, even if they tell what Flux applies from the repository."
+        ),
+    ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
         int | None,

@@ -12,7 +12,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
+from kubesched_lint.cli.sets import note_on, with_sets
 from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
+from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
@@ -44,6 +47,8 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
+    found: Sequence[Target] = ()
+    """The applied sets that take the place of targets."""
     claiming: Callable[[Report], Report] | None = None
     """Adds to the report of the run what no target reads; None if there are no targets, or some are chosen."""
 
@@ -70,6 +75,8 @@ def _linted_once(call: Invocation) -> int:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
+        if note := note_on(wanted.found):
+            run = replace(run, report=with_notes(run.report, note))
         if wanted.claiming is not None:
             run = replace(run, report=wanted.claiming(run.report))
         if mending:
@@ -106,22 +113,22 @@ def _mending(asked: Any) -> Mending | None:
 def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     paths = list(call.params["paths"] or ())
     names = call.params["target"]
-    settings = settle(call, paths)
+    settings = with_sets(call, settle(call, paths), paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
-    from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
-
     claiming = None
     if settings.config.targets and not names:
         claiming = partial(saying_unclaimed, settings=settings, paths=tuple(paths))
     paths, several, question = chosen(call, settings, paths, names)
+    sets = settings.config.targets if settings.config.found_in else ()
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
         one = several[0]
-        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name, claiming)
+        own = settings_of(settings, one)
+        return _Wanted(own, list(one.paths), (), question, shares_baseline, one.name, sets, claiming)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
-    return _Wanted(settings, paths, several, question, shares_baseline, claiming=claiming)
+    return _Wanted(settings, paths, several, question, shares_baseline, found=sets, claiming=claiming)
 
 
 def _run(
@@ -164,6 +171,7 @@ def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
         cluster=settings.maybe("cluster"),
         cluster_options=settings.cluster_options,
         max_age=settings.maybe("max-age"),
+        min_read=settings.given("min-read"),
         force_exclude=asked["force_exclude"],
         require_workloads=asked["require_workloads"],
         render=settings.flag("render"),
@@ -194,8 +202,6 @@ def _over(
     compared: Against | None,
 ) -> TargetsRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
-    from kubesched_lint.cli.targets import run_targets
-
     jobs = call.params["jobs"] or 0
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
     return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cli.targets import chosen, request_of, settings_of
 from kubesched_lint.commands.lint.run import Request
@@ -45,6 +47,7 @@ def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = Fa
 
 def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dict[str, Session]:
     chosen_paths, targets, _ = chosen(call, settings, paths, call.params["target"])
+    targets = tuple(replace(target, is_entry=False) for target in targets)  # an editor shows files, not their builds
     request = Request(
         paths=tuple(chosen_paths),
         cluster=settings.maybe("cluster"),

@@ -236,6 +236,15 @@ _SHARED = {
         "--max-age",
         metavar="AGE",
     ),
+    "min_read": _option(
+        int | None,
+        None,
+        INPUT,
+        "Exit with 2 if a smaller percentage of the releases was read, such as 80.",
+        "--min-read",
+        metavar="PERCENT",
+        min=0,
+    ),
     "partial": _option(
         bool, False, INPUT, "The paths are part of a larger set; missing objects may exist elsewhere.", "--partial"
     ),

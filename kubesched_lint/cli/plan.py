@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, Verbose, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import about_unclaimed, aims
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -150,7 +151,7 @@ def plan(
     )
     try:
         parts = []
-        settings = settle(context, given)
+        settings = with_sets(context, settle(context, given), given)
         for aim in aims(context, settings, given, target):
             tell_configuration(aim.settings)
             with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
@@ -175,7 +176,7 @@ def _lacks_base(argument: str) -> bool:
 def _has_targets(context: typer.Context, arguments: Sequence[str] | None) -> bool:
     """Whether the configuration names the paths, so that an argument that is none is BASE."""
     is_no_path = arguments is not None and len(arguments) == 1 and not os.path.lexists(arguments[0])
-    return is_no_path and bool(settle(context, ()).config.targets)
+    return is_no_path and bool(with_sets(context, settle(context, ()), ()).config.targets)
 
 
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
@@ -215,7 +216,7 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
         return judge(as_it_runs(after, cluster), after, running=True, former=given)
     # The cluster of two commits is today's: what differs there is no change of one side.
     beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
-    with sides_of(asked.base, paths, beside) as sides:
+    with sides_of(asked.base, paths, beside, whole=options.applied) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
         before, after = (
             Version(side.name, each, options, tuple(side.unread), side.root, side.folder or os.curdir)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.clock import VARIABLE, ClockError, now, today
@@ -51,12 +52,18 @@ class Settings(Struct, frozen=True):
     """Whether the findings become a baseline: no exception ends there, so that it cannot know that one has ended."""
     together: tuple[str, ...] = ()
     """The paths of the target, if a run is about one."""
+    applied: bool = False
+    """Whether the run is about what a GitOps controller applies from the target's path."""
 
     def text(self, name: str) -> str:
         return cast("str", self.values[name].value)
 
     def maybe(self, name: str) -> str | None:
         return cast("str | None", self.values[name].value)
+
+    def given(self, name: str) -> Given | None:
+        """Return a value with where it comes from; None if nobody gives one."""
+        return None if self.values[name].value is None else self.values[name]
 
     def flag(self, name: str) -> bool:
         return bool(self.values[name].value)
@@ -100,8 +107,9 @@ class Settings(Struct, frozen=True):
             exclude=self.exclude,
             include_tests=self.flag("include-tests"),
             together=self.together,
+            applied=self.applied,
             today="" if self.is_recording else today(),
-            kinds=kinds_with(self.names("workload-folders")),
+            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied),
         )
 
 

@@ -23,6 +23,7 @@ from kubesched_lint.cli.options import (
     takes,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
@@ -140,7 +141,7 @@ def simulate(
 
       kubesched-lint simulate --target prod-eu
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     wishes = Wishes(
         tuple(never_ready or ()),
         tuple(scale or ()),

@@ -13,6 +13,7 @@ from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
+from kubesched_lint.linter.options import EVERYTHING
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
 from kubesched_lint.report.footer import summary_of
@@ -34,7 +35,7 @@ def chosen(
     targets = settings.config.targets
     if paths and names:
         raise refused("names paths of the configuration; leave out PATH.", "--target")
-    has_cluster = settings.maybe("cluster") is not None
+    has_cluster = settings.maybe("cluster") is not None and not settings.config.found_in
     if paths and (not targets or has_cluster):
         return list(paths), (), ""
     if paths and not _are_all_targets(settings, paths):
@@ -114,6 +115,8 @@ def saying_unclaimed(report: Report, settings: Settings, paths: Sequence[str] = 
 def about_unclaimed(settings: Settings, paths: Sequence[str] = ()) -> str:
     """Return the sentence about what no target reads of the repository, or of named paths; empty without any."""
     targets = settings.config.targets
+    if any(target.is_entry for target in targets):
+        return ""  # what a GitOps controller reaches is no matter of folders
     clusters = {cluster for one in targets if (cluster := settings_of(settings, one).maybe("cluster"))}
     if paths:
         return unclaimed_files(paths, targets, settings.options, clusters)
@@ -126,7 +129,7 @@ def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:
 
 
 def _are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
-    folder = os.path.dirname(os.path.abspath(settings.config.file))
+    folder = settings.config.found_in or os.path.dirname(os.path.abspath(settings.config.file))
     return [os.path.realpath(path) for path in paths] == [os.path.realpath(folder)]
 
 
@@ -151,7 +154,8 @@ def settings_of(settings: Settings, target: Target) -> Settings:
         name: given if given.is_flag else target.values.get(name, given) for name, given in settings.values.items()
     }
     config = replace(settings.config, values={**settings.config.values, **target.values}, targets=())
-    return replace(settings, values=values, config=config, together=target.paths)
+    together = (EVERYTHING,) if target.is_entry else target.paths
+    return replace(settings, values=values, config=config, together=together, applied=target.is_entry)
 
 
 def request_of(request: Request, settings: Settings, target: Target) -> Request:

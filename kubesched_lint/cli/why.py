@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
@@ -82,7 +83,7 @@ def why(
 
       kubesched-lint why web --target prod-eu
     """
-    settings = settle(context, paths or ())
+    settings = with_sets(context, settle(context, paths or ()), paths or ())
     question = Question(name, replica, keep_running, alone, seed=seed, environments=tuple(env or ()))
     found: list[Answer] = []
     errors: list[InputError] = []

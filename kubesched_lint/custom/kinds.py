@@ -21,15 +21,39 @@ _NAMED = ("v1", "PodTemplate")
 """An object that makes no pods, but a custom resource may name it and make pods of it."""
 
 
+RELEASES = {"HelmRelease": "helm.toolkit.fluxcd.io", "HelmChart": "helm.cattle.io"}
+"""Kinds whose controllers install charts → their API group."""
+
+
+def is_release(api_version: object, kind: object) -> bool:
+    """Return whether objects of a kind install charts."""
+    group = RELEASES.get(kind) if isinstance(kind, str) else None
+    return group is not None and isinstance(api_version, str) and api_version.startswith(f"{group}/")
+
+
+NAMED_BY_RELEASES = {"OCIRepository": "source.toolkit.fluxcd.io", "ConfigMap": ""}
+"""Kinds whose objects releases name → their API group."""
+
+
+def is_named_by_releases(api_version: object, kind: object) -> bool:
+    """Return whether releases take their chart or their values from objects of a kind."""
+    group = NAMED_BY_RELEASES.get(kind) if isinstance(kind, str) else None
+    return group is not None and isinstance(api_version, str) and api_version.rpartition("/")[0] == group
+
+
 class Kinds(Struct, frozen=True):
     """``own`` are the kinds of a team's cards, which replace shipped ones; ``faults`` are their invalid cards."""
 
     own: tuple[CustomKind, ...] = ()
     faults: tuple[CardError, ...] = ()
+    reads_named: bool = False
+    """Whether the objects are read from which releases take values: they are many, and large."""
 
     def is_read(self, api_version: object, kind: object) -> bool:
         """Return whether documents of a kind are read."""
-        if is_read(api_version, kind) or (api_version, kind) == _NAMED:
+        if is_read(api_version, kind) or (api_version, kind) == _NAMED or is_release(api_version, kind):
+            return True
+        if self.reads_named and is_named_by_releases(api_version, kind):
             return True
         if not isinstance(kind, str) or not isinstance(api_version, str) or not (self.own or kind in KINDS):
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -31,6 +31,25 @@ class AtOnce(NamedTuple):
     @property
     def is_limited(self) -> bool:
         return self.most < self.wanted
+
+    @property
+    def domain(self) -> str:
+        """What is lost: ``node`` or ``zone``."""
+        return "node" if self.key == HOSTNAME else "zone"
+
+
+def weakened(before: Sequence[AtOnce], after: Sequence[AtOnce]) -> Iterator[tuple[AtOnce, AtOnce]]:
+    """Yield (before, after) where one loss may take more of a workload: as many pods as before, or no rule is left.
+
+    With more pods each domain holds more of them under the same rule, which is no change of protection.
+    """
+    known = {limit.key: limit for limit in before}
+    for limit in after:
+        former = known.get(limit.key)
+        if former is None or limit.most <= former.most or not former.is_limited:
+            continue
+        if limit.wanted == former.wanted or not limit.is_limited:
+            yield former, limit
 
 
 def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:

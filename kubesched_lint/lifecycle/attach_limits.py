@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.event_bounds import ON_NOTHING, Counted
 from kubesched_lint.lifecycle.rooms import Room
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import profile_of
@@ -46,9 +46,8 @@ def most_attachable(
         return None
     driver = min(binding, key=lambda name: (-binding[name], name))
     volumes = f"{many(brought[driver], 'volume')} of {driver}"
-    return Counted(
-        total, f"each pod attaches {volumes}, and the limits of the nodes that it may use let in {many(total, 'pod')}"
-    )
+    why = f"each pod attaches {volumes}, and the limits of the nodes that it may use let in {many(total, 'pod')}"
+    return Counted(total, why, rests_on=ON_NOTHING)
 
 
 def _brought(setting: Setting, number: int, wanted: int, *, mixed: bool) -> Mapping[str, int]:

@@ -6,87 +6,114 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
 from math import inf
+from operator import and_
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
+from kubesched_lint.cluster.alike import Alike
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
-from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
-from kubesched_lint.lifecycle.others import drawing
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
-from kubesched_lint.lifecycle.rooms import Room, room_of
+from kubesched_lint.lifecycle.rooms import Room, apart, repelled_by_others, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.capacity import copies, tightest_resource
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
+from kubesched_lint.scheduler.topology import (
+    NO_OTHERS,
+    OthersCounted,
+    SpreadRoom,
+    counted_domains,
+    counted_nodes,
+    counted_pods,
+    spread_room,
+)
 from kubesched_lint.text import many, plural
 
 
-def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
+def most_placed(
+    setting: Setting,
+    number: int,
+    wanted: int,
+    without: NodeSet = 0,
+    *,
+    mixed: bool = False,
+    others_stay: bool = False,
+) -> Counted:
     """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
 
     ``mixed``: some of the pods are of another revision, which some selectors do not match. Where older pods run, that
-    is so until a rollout ends, and it may never end.
+    is so until a rollout ends, and it may never end. ``others_stay``: no event deletes pods of others.
     """
     if is_looser(setting, number):
         return Counted(wanted, "pods of an older template may stay")
-    return _most(setting, number, wanted, without, mixed=mixed or is_mixed(setting, number))
+    mixed = mixed or is_mixed(setting, number)
+    return _most(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
 
 
 def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
-    """Return the most pods of a workload that any order binds at once if all are of the manifest's template."""
-    return _most(setting, number, wanted, 0, mixed=False)
+    """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
+    return _most(setting, number, wanted, 0, mixed=False, others_stay=True)
 
 
-def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool) -> Counted:
-    found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
-    return min(found, key=lambda c: c.pods)
+def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool) -> Counted:
+    ceilings = _ceilings(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
+    every = [Counted(wanted, "all that are wanted"), *ceilings]
+    return min(every, key=lambda c: (c.pods, len(c.rests_on)))
 
 
-def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixed: bool) -> Iterator[Counted]:
+def _ceilings(
+    setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool
+) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
-        yield Counted(0, "scheduling gates hold its pods back")
+        yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
         return
     granted = quotas.cap(setting, number)
     if granted is not None:
-        yield Counted(granted.pods, granted.why)
+        yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
     usable = setting.usable[number] & ~without
     if not usable:
-        yield Counted(0, NO_NODE)
+        yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
         return
-    apart = _apart(setting, number, mixed=mixed)
+    repelled = repelled_by_others(setting, number)
+    usable &= ~repelled
+    if not usable:
+        yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
+        return
+    terms = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))
-    if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
+    like = replace(pod, required_anti_affinity=terms)
+    if stands_alone(like, index, usable):
         most = min(most, 1)
-    like = replace(pod, required_anti_affinity=apart)
     room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, setting.usable[number], most) if without else room
+    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if without else room
     total = room.total(most)
-    for term in apart:
+    for term in terms:
         key = term.topology_key
-        open_ = index.domains_of(key, room.open_)
-        loose = room.within(usable & ~index.with_key(key), most)
-        beside = f", nodes without it {loose} more" if loose else ""
-        why = (
-            f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(open_, key)} can hold one{beside}"
-        )
-        yield Counted(open_ + loose, why)
+        each = apart(room, key, index, most)
+        beside = f", nodes without it {each.loose} more" if each.loose else ""
+        can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
+        why = f"each pod needs a {domain_word(key)} of its own, and {can}"
+        yield Counted(each.total, why, rests_on=ON_NOTHING)
     attachable = most_attachable(setting, number, wanted, most, usable, room, mixed=mixed)
     if attachable is not None:
         yield attachable
@@ -98,7 +125,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before)
+        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before, others_stay=others_stay)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -106,11 +133,12 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
-        yield Counted(total, why)
+        yield Counted(total, why, rests_on=ON_NOTHING)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        on = f"the {many(usable.bit_count(), 'node')} that it may use"
-        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what)
+        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
+        on = f"the {many(usable.bit_count(), 'node')} {left}"
+        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
 
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
@@ -165,62 +193,68 @@ def _spread_ceiling(
     room: Room,
     without: NodeSet,
     before: Room,
+    *,
+    others_stay: bool,
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
     ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which
     bounds a loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
-    pods of others.
+    pods of others that come or go.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    if _others_counted(setting, number, constraint):
+    counted = _counted(setting, number, constraint)
+    if counted is None or (not others_stay and (counted.there or counted.coming)):
         return None
-    capacity, limits = spread_room(setting, number, constraint, room, most, without)
-    if not capacity:
-        return Counted(0, f"no node that it may use counts for its spread over {constraint.topology_key}")
-    least = least_count(constraint, capacity.values())
-    total = sum(limits.values())
+    bound = spread_bound(setting, number, constraint, room, most, without, counted)
+    if not bound.capacity:
+        why = f"no node that it may use counts for its spread over {constraint.topology_key}"
+        return Counted(0, why, rests_on=ON_NOTHING)
+    total = bound.total
     if without:
-        stay = spread_room(setting, number, constraint, before, most)[1]
-        total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
-    return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
+        stay = spread_bound(setting, number, constraint, before, most).placeable
+        total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
+    why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
-def spread_room(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: Room, most: int, without: NodeSet = 0
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return domain → pods that its nodes can hold, and pods that the constraint accepts there; ``most`` on each node.
-
-    Workloads that share their ``room`` share the answer.
-    """
+def spread_bound(
+    setting: Setting,
+    number: int,
+    constraint: SpreadConstraint,
+    room: Room,
+    most: int,
+    without: NodeSet = 0,
+    others: OthersCounted = NO_OTHERS,
+) -> SpreadRoom:
+    """Return what it accepts if each node takes ``most`` pods; workloads that share their ``room`` share the answer."""
     eligible = counted_nodes(setting.pods[number], constraint, setting.index)
-    key = Itself(room), most, without, eligible, constraint.topology_key, constraint.max_skew, constraint.min_domains
-    known: dict[Hashable, tuple[Mapping[str, int], Mapping[str, int]]]
-    known = setting.rooms.setdefault(spread_room, {})
+    limits = constraint.topology_key, constraint.max_skew, constraint.min_domains
+    key = Itself(room), most, without, eligible, limits, *(frozenset(m.items()) for m in others[:2]), others.coming
+    known: dict[Hashable, SpreadRoom] = setting.rooms.setdefault(spread_bound, {})
     if key not in known:
-        capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
-        known[key] = capacity, let_in(constraint, capacity)
+        domains = counted_domains(setting.pods[number], constraint, setting.index, without)
+        known[key] = spread_room(constraint, {v: room.within(nodes, most) for v, nodes in domains.items()}, others)
     return known[key]
 
 
-def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    pod, selector = setting.pods[number], constraint.selector
+def _counted(setting: Setting, number: int, constraint: SpreadConstraint) -> OthersCounted | None:
+    """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
+    selector, namespace = constraint.selector, setting.pods[number].namespace
     assert selector is not None
-    if any(i != number for i in setting.selection.of(selector, pod.namespace)):
-        return True
-    own = {b.pod for b in setting.running.get(number, ())}
-    theirs = (p for p in _kinds_that_run(setting) if p not in own)
-    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs)
-
-
-def domain_room(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: Callable[[NodeSet], int], without: NodeSet
-) -> dict[str, int]:
-    """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
-    domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    return {value: room(nodes) for value, nodes in domains.items()}
+    if any(i != number for i in setting.selection.of(selector, namespace)):
+        return None
+    runs = (pod for i in setting.running if i != number for pod in setting.kinds[i][1:])
+    if any(pod.namespace == namespace and selector.matches(pod.labels) for pod in runs):
+        return None
+    groups = list(others.selected_by(setting, selector, namespace))
+    if not groups:
+        return NO_OTHERS
+    among = counted_nodes(setting.pods[number], constraint, setting.index)
+    there = counted_pods(groups, constraint.topology_key, among, setting.index)
+    return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
 def most_beside(
@@ -242,31 +276,86 @@ def most_beside(
     ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    every = Counted(wanted, "all that are wanted")
     if not pod.required_affinity or setting.running.get(number) or setting.leaving:
-        return every
-
-    def draws(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
-
-    hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    guests = sum(len(group.bound) + group.elsewhere for group in drawing(setting, number))
-    running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
+        return Counted(wanted, "all that are wanted")
+    hosts = _hosts_of(setting, number)
     key = pod.required_affinity[0].topology_key
-    moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)
-    found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
+    moving = moving and not (with_nodes and index.one_node_each(key) and not hosts.run)
     usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
     like = replace(pod, required_anti_affinity=_apart(setting, number, mixed=mixed))
     room = dict(copies(like, setting.cluster, usable, _on_each(setting, number, wanted) if surges else 1))
-    changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)
-    if not (changing or moving or guests or running) and index.one_node_each(key):
-        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts], room)
-    sizes = sorted(sum(map(room.get, positions(d & usable), repeat(0))) for d in index.domains(key).values())
+    changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
+    if hosts.stay and not (changing or moving):
+        there = others.where(hosts.outside)
+        nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
+        total = _held_apart(like, nodes, room, index)
+        why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
+        return Counted(min(total, wanted), why, near=hosts.names(setting))
+    if not (changing or moving or hosts.run) and index.one_node_each(key):
+        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
+    domains = (nodes & usable for nodes in index.domains(key).values())
+    sizes = sorted(_held_apart(like, nodes, room, index) for nodes in domains)
+    found = hosts.most(setting, moving=moving)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
-    return Counted(min(total, wanted), f"room for {total} in the domains of {key} of {pods} that its affinity selects")
+    why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
+    return Counted(min(total, wanted), why, near=hosts.names(setting))
+
+
+class _Hosts(NamedTuple):
+    """The pods that all required affinity of a workload selects."""
+
+    members: Sequence[int]
+    """Workloads of the set."""
+    running: Sequence[BoundPod]
+    """Pods of the set that run."""
+    outside: Sequence[Alike]
+    """Groups of pods outside the set."""
+
+    @property
+    def run(self) -> bool:
+        """Whether some run already."""
+        return bool(self.running or self.outside)
+
+    @property
+    def stay(self) -> bool:
+        """Whether all are outside the set, and on nodes."""
+        return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
+
+    def most(self, setting: Setting, *, moving: bool) -> int:
+        """Return the most domains that they may use during an event; ``moving`` counts each pod twice."""
+        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (2 if moving else 1)
+        return sum(_hosting(setting, i, moving=moving) for i in self.members) + outside + len(self.running)
+
+    def names(self, setting: Setting) -> tuple[str, ...]:
+        first = (*(group.bound[0] for group in self.outside if group.bound), *self.running[:1])
+        members = (str(setting.workloads[i]) for i in self.members)
+        return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
+
+
+def _draws(setting: Setting, pod: Pod, other: Pod) -> bool:
+    return all(setting.selects(term, pod, other) for term in pod.required_affinity)
+
+
+def _hosts_of(setting: Setting, number: int) -> _Hosts:
+    pod = setting.pods[number]
+    running = [bound for pods in setting.running.values() for bound in pods if _draws(setting, pod, bound.pod)]
+    members = setting.selection.of_all(pod.required_affinity, pod.namespace)
+    return _Hosts(members, running, list(others.drawing(setting, number)))
+
+
+def _held_apart(pod: Pod, nodes: NodeSet, room: Mapping[int, int], index: NodeIndex) -> int:
+    """Return how many pods fit on nodes with so much room each, where its anti-affinity keeps any two apart."""
+    held = sum(room.get(position, 0) for position in positions(nodes))
+    if pod.required_anti_affinity:
+        open_ = of([position for position in positions(nodes) if room.get(position)])
+        for term in pod.required_anti_affinity:
+            loose = open_ & ~index.with_key(term.topology_key)
+            each = index.domains_of(term.topology_key, open_) + sum(room[position] for position in positions(loose))
+            held = min(held, each)
+    return held
 
 
 def _hosting(setting: Setting, number: int, *, moving: bool) -> int:

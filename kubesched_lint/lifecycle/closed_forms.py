@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.lifecycle.bounds import number_of_domains, spread_room
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
+from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
-from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
+from kubesched_lint.lifecycle.rooms import apart, open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import plural
@@ -24,7 +24,7 @@ from kubesched_lint.text import plural
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod = as_checked(setting.pods[number])
     if number in quota_short(setting) or not stands_alone(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
@@ -42,26 +42,24 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         term = pod.required_anti_affinity[0]
         if not setting.selects(term, pod, pod):
             return None
-        loose = room.within(open_ & ~index.with_key(term.topology_key), wanted)
-        domains = index.domains_of(term.topology_key, open_)
-        total = loose + domains
-        takes = plural(domains or 1, "takes", "take")
-        return Counted(min(total, wanted), f"{number_of_domains(domains, term.topology_key)} {takes} one pod each")
+        each = apart(room, term.topology_key, setting.index, wanted)
+        takes = plural(each.domains or 1, "takes", "take")
+        why = f"{number_of_domains(each.domains, term.topology_key)} {takes} one pod each"
+        return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity, limits = spread_room(setting, number, constraint, room, wanted)
-        if not capacity:
+        bound = spread_bound(setting, number, constraint, room, wanted)
+        if not bound.capacity:
             return None
-        total = sum(limits.values())
-        held = list(capacity.values())
+        total, held = bound.total, list(bound.capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
-        return Counted(min(total, wanted), why)
+        return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
     if not open_:
-        return Counted(0, NO_NODE)
+        return Counted(0, NO_NODE, rests_on=ON_NOTHING)
     total = room.total(wanted)
-    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")
+    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
 def stands_alone(setting: Setting, number: int) -> bool:

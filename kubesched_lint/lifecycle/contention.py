@@ -13,6 +13,8 @@ from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.capacity import stands_alone
+from kubesched_lint.scheduler.framework import as_checked
 
 
 class Contender(Struct, frozen=True):
@@ -101,7 +103,7 @@ def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
         for own, count in Counter(bound.pod for bound in runs).items():
             yield i, Contender(own, count, setting.index.all, count)
-        alone = not runs and _alone_on_node(setting, i)
+        alone = not runs and stands_alone(pod, setting.index, nodes)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
             count = each * len(setting.nodes)
@@ -115,20 +117,11 @@ def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
 
 def _parted(setting: Setting, number: int, count: int) -> Sequence[Contender]:
     """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
-    pod, nodes, index = setting.pods[number], setting.usable[number], setting.index
+    pod, nodes, index = as_checked(setting.pods[number]), setting.usable[number], setting.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
         domains = index.domains_of(term.topology_key, nodes)
         if loose and domains < count and setting.selects(term, pod, pod):
-            apart = [Contender(pod, domains, nodes & ~loose, 1)] if domains else []
-            return (*apart, Contender(pod, count, loose, count))
+            apart = [Contender(setting.pods[number], domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Contender(setting.pods[number], count, loose, count))
     return ()
-
-
-def _alone_on_node(setting: Setting, number: int) -> bool:
-    """Whether no two of its pods share a node."""
-    pod, index = setting.pods[number], setting.index
-    return bool(pod.host_ports) or any(
-        not setting.usable[number] & ~index.with_key(t.topology_key) and setting.selects(t, pod, pod)
-        for t in pod.required_anti_affinity
-    )

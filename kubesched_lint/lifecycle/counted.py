@@ -11,7 +11,7 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import ON_ALL, Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
@@ -61,13 +61,13 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
         return False
     work.spend(work.SETUP)
     wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
-    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted)
+    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted, others_stay=True)
     if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:
         return False
     if event in ("deploy", "scale-down"):
         return True
     needed = _needed_beside(setting, number, wanted)
-    both = most_placed(setting, number, needed, mixed=True) if needed else exact
+    both = most_placed(setting, number, needed, mixed=True, others_stay=True) if needed else exact
     return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
 
 
@@ -116,7 +116,7 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
         bounds.always_stuck = bounds.always_stuck or event == "rollout"
         if event == "rollout":  # old pods may run beside the new ones
             beside = most_beside(setting, number, bounds.wanted, mixed=True)
-        bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)
+        bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)._replace(rests_on=ON_ALL)
     return bounds
 
 
@@ -234,9 +234,11 @@ def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     if exact is not None:
         return EventBounds(wanted, exact, exact)
     least = _least(setting, number, wanted, fresh=True)
-    return EventBounds(
-        wanted, least, _most(setting, number, wanted, least, lambda: most_placed(setting, number, wanted))
-    )
+
+    def most() -> Counted:
+        return most_placed(setting, number, wanted, others_stay=True)
+
+    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
 
 def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
@@ -291,12 +293,15 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     new = most_of_template(setting, number, wanted)
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why, new.resource)
+        both = most_placed(setting, number, wanted, mixed=True, others_stay=True)
+        bounds.most = new._replace(pods=both.pods)
     elif needed := _needed_beside(setting, number, wanted):
-        room = most_placed(setting, number, needed, mixed=True)
+        room = most_placed(setting, number, needed, mixed=True, others_stay=True)
+        beside = most_beside(setting, number, needed, mixed=True)
+        room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
         if room.pods < needed:
             bounds.always_stuck = True
-            bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}", room.resource)
+            bounds.most = room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}")
     return bounds
 
 
@@ -371,7 +376,11 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
         kept = Counted(min(size, before.least.pods), before.least.why)
         least = max(least, kept, key=lambda counted: counted.pods)
-    return EventBounds(size, least, _most(setting, number, size, least, lambda: most_placed(setting, number, size)))
+
+    def most() -> Counted:
+        return most_placed(setting, number, size, others_stay=True)
+
+    return EventBounds(size, least, _most(setting, number, size, least, most))
 
 
 def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.event_bounds import EventBounds
+from kubesched_lint.lifecycle.event_bounds import ON_ALL, Counted, EventBounds
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 
 
@@ -42,8 +42,23 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
         text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked),
         why=bounds.least.why if fine else bounds.most.why,
         resource="" if fine else bounds.most.resource,
+        rests_on=ON_ALL if fine or event == "drain" else bounds.most.rests_on,
+        near=() if fine else bounds.most.near,
         is_counted=by_itself and not fine,
         assumes=assumes,
+    )
+
+
+def bounded(cell: Cell, most: Counted, *, by_itself: bool) -> Cell:
+    """Return the bad cell of a search with the bound that proves the same, in the words of the bound."""
+    return replace(
+        cell,
+        why=most.why,
+        resource=most.resource,
+        rests_on=most.rests_on,
+        near=most.near,
+        proven=True,
+        is_counted=by_itself,
     )
 
 
@@ -59,7 +74,9 @@ def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
     text, most = f"{cell.bound}/{cell.wanted} stuck", bounds.most
     stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, proven=True, text=text)
-    return replace(stuck, why=most.why, resource=most.resource, worst=None, best=None, missing=())
+    return replace(
+        stuck, why=most.why, resource=most.resource, rests_on=most.rests_on, worst=None, best=None, missing=()
+    )
 
 
 _ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}

@@ -10,13 +10,23 @@ PORTS = "host ports"
 """What is short in place of a resource, where the ports of nodes are taken."""
 
 
+MORE_PODS = "more pods"
+"""The premise that no other pods run than those that are known: affinity may lead to them, and a spread counts them."""
+ON_ALL = frozenset([MORE_PODS])
+ON_NOTHING: frozenset[str] = frozenset()
+
+
 class Counted(NamedTuple):
-    """A number of pods, and the reason in words."""
+    """A number of pods, the reason in words, and the premises on which it rests."""
 
     pods: int
     why: str
     resource: str = ""
     """The resource of nodes that has no more room, or ``PORTS``; empty for any other reason."""
+    rests_on: frozenset[str] = ON_ALL
+    """Of the premises that may not be known: those without which fewer pods may be missing."""
+    near: tuple[str, ...] = ()
+    """Whom the pods must be near, by name, if it counts the domains of these."""
 
 
 class EventBounds:

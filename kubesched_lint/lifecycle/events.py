@@ -52,7 +52,7 @@ from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import RECORDED
-from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.pod_labels import controller_labels, revision_label
 
 
 class Phase(Struct, frozen=True):
@@ -73,8 +73,7 @@ class Phase(Struct, frozen=True):
 
 def admitted(admission: Admission, workload: Workload, revision: int) -> Pod:
     """Return the pod of one revision of a workload as the API server stores it."""
-    label = revision_label(workload)
-    pod = admission.stored(workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source)
+    pod = admission.stored(workload.pod, controller_labels(workload, revision), workload.source)
     return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
 

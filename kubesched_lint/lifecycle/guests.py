@@ -25,6 +25,7 @@ from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.partly_compared import same_values
+from kubesched_lint.scheduler.eviction import evicted, preempting_priority
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
@@ -33,7 +34,7 @@ _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
 class Weaker(NamedTuple):
-    """A pod outside the set with a lower priority than a member that may preempt it."""
+    """A pod outside the set that may be preempted because of a member."""
 
     member: int
     bound: BoundPod
@@ -66,38 +67,46 @@ class Guests:
         return min((pod.priority or 0 for pod in self._kinds), default=inf)
 
     def weaker(self, members: Iterable[int]) -> Iterator[Weaker]:
-        """Yield the pods that members may preempt, the least important ones first."""
-        setting = self._setting
+        """Yield the pods that members, or the pods that these evict, may preempt, the least important ones first."""
+        setting, then = self._setting, self._evicted[1]
         for i in members:
             if i not in self._preempting:
                 continue
+            ours = preempting_priority(setting.pods[i])
             for bound in self._by_rank:
-                if (bound.pod.priority or 0) >= (setting.pods[i].priority or 0):
+                rank, at = bound.pod.priority or 0, setting.index.positions.get(bound.node, -1)
+                if rank >= max(ours, then):
                     break
-                at = setting.index.positions.get(bound.node, -1)
-                if at >= 0 and setting.usable[i] >> at & 1:
+                if at >= 0 and not bound.terminating and (rank < then or setting.usable[i] >> at & 1):
                     yield Weaker(i, bound)
 
     @property
     def weaker_kinds(self) -> Collection[Pod]:
-        """The pods that some workload of the set may preempt."""
+        """The pods that may be preempted because of the set."""
         return self.preemptors.keys()
 
     @cached_property
+    def _eager(self) -> Mapping[tuple[int, NodeSet], Sequence[int]]:
+        """The workloads that may preempt, by their priorities and the nodes that they can use."""
+        found: dict[tuple[int, NodeSet], list[int]] = {}
+        for i, pod in enumerate(self._setting.pods):
+            if preempting_priority(pod) > self.weakest:
+                found.setdefault((preempting_priority(pod), self._setting.usable[i]), []).append(i)
+        return found
+
+    @cached_property
+    def _evicted(self) -> tuple[Sequence[NodeSet], int]:
+        return evicted(self._setting.others, self._eager)
+
+    @cached_property
     def preemptors(self) -> Mapping[Pod, Sequence[int]]:
-        """Pod → the workloads of the set that may preempt it, for pods that have any."""
-        setting = self._setting
-        alike: dict[tuple[NodeSet, int], list[int]] = {}
-        for i, pod in enumerate(setting.pods):
-            if pod.preemption_policy != "Never" and not pod.node_name and self.weakest < (pod.priority or 0):
-                alike.setdefault((setting.usable[i], pod.priority or 0), []).append(i)
-        found: dict[Pod, list[int]] = {}
-        for group in setting.others if alike else ():
-            rank = group.pod.priority or 0
-            groups = [own for (usable, priority), own in alike.items() if rank < priority and usable & group.nodes]
-            if groups and group.pod in found:  # some of these pods terminate
-                found[group.pod] = sorted({*found[group.pod], *chain.from_iterable(groups)})
-            elif groups:
+        """Pod → the workloads of the set because of which it may be preempted, for pods that have any."""
+        found: dict[Pod, Sequence[int]] = {}
+        for group, nodes in zip(self._setting.others, self._evicted[0], strict=True):
+            if nodes:
+                rank = group.pod.priority or 0
+                own = [who for (p, usable), who in self._eager.items() if rank < p and usable & nodes]
+                groups = own if rank >= self._evicted[1] else [*self._eager.values()]
                 found[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
         return found
 

@@ -18,7 +18,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import others
-from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
+from kubesched_lint.lifecycle.bounds import number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
@@ -222,7 +222,8 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     argument uses a domain with fewer than maxSkew pods.
     """
     setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
-    sizes = domain_room(setting, number, constraint, lambda nodes: (nodes & ask.open_).bit_count(), without)
+    counting = counted_domains(setting.pods[number], constraint, setting.index, without)
+    sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
     if not sizes:
         return Counted(0, "no node counts for the spread")
     alone = not _counts_others(setting, number, constraint)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
+from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.counted import count, has_room, rollout_at
 from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.lifecycle.counting import Counting
@@ -51,6 +52,8 @@ class Row(Struct, frozen=True):
     number: int
     """The workload's place in the setting."""
     cells: tuple[Cell, ...]
+    at_once: tuple[AtOnce, ...] = ()
+    """What the loss of one node, and of one zone, takes of its pods at once."""
 
 
 class Matrix:
@@ -329,13 +332,8 @@ class Matrix:
         if verdict == BAD and ready is None:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
-                cell = replace(
-                    cell,
-                    why=bounds.most.why,
-                    resource=bounds.most.resource,
-                    proven=True,
-                    is_counted=not self.setting.pods[number].required_affinity,
-                )
+                by_itself = not self.setting.pods[number].required_affinity
+                cell = counted_cells.bounded(cell, bounds.most, by_itself=by_itself)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------

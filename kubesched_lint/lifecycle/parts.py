@@ -38,8 +38,9 @@ from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, 
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler, profile_of
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.eviction import NOBODY, may_evict, preempting_priority
 from kubesched_lint.scheduler.framework import static_feasible
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
@@ -339,9 +340,8 @@ def _lowest(setting: Setting) -> float:
 
 def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
     """Whether pods of a mover may preempt those of a workload."""
-    if mover.pod.preemption_policy == "Never" or mover.pod.node_name or not mover.nodes & setting.reach[number]:
-        return False
-    return (mover.pod.priority or 0) > min(pod.priority or 0 for pod in setting.kinds[number])
+    meet = bool(mover.nodes & setting.reach[number])
+    return meet and any(may_evict(mover.pod, pod) for pod in setting.kinds[number])
 
 
 # --- the part ---------------------------------------------------------------------------------------------------------
@@ -413,8 +413,7 @@ def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, othe
 
 
 def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
-    weaker = (other.pod.priority or 0) < (mover.pod.priority or 0)
-    return weaker and mover.pod.preemption_policy != "Never" and bool(other.nodes & mover.nodes)
+    return may_evict(mover.pod, other.pod) and bool(other.nodes & mover.nodes)
 
 
 def _rank(setting: Setting, number: int) -> int:
@@ -427,8 +426,8 @@ def _may_force(setting: Setting, number: int) -> bool:
     The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
     """
     pod = setting.pods[number]
-    preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts
-    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes) or pod.node_name
+    preempts = knows_scheduler(pod) and preempting_priority(pod) > NOBODY
+    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
     return preempts and not (pod.required_affinity or is_held)
 
 

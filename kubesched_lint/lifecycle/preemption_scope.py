@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.hints import is_blind, may_miss
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.eviction import NOBODY, preempting_priority
 
 
 class PreemptionScope(NamedTuple):
@@ -131,7 +132,7 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
     """Return who may preempt whom: members alike are on the same nodes, as eager and as easy to preempt."""
     if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
         return []
-    alike: dict[tuple[NodeSet, float, int], list[int]] = {}
+    alike: dict[tuple[NodeSet, int, int], list[int]] = {}
     for i in members:
         alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
     found = []
@@ -154,14 +155,13 @@ def may_be_preempted(setting: Setting, number: int) -> bool:
 
 
 @once_per_setting
-def _highest(setting: Setting) -> float:
-    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=-inf)
+def _highest(setting: Setting) -> int:
+    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=NOBODY)
 
 
-def _eagerness(setting: Setting, number: int) -> float:
+def _eagerness(setting: Setting, number: int) -> int:
     """Return the highest priority of pods of a workload that may preempt others."""
-    eager = (p.priority or 0 for p in setting.kinds[number] if p.preemption_policy != "Never" and not p.node_name)
-    return max(eager, default=-inf)
+    return max(map(preempting_priority, setting.kinds[number]))
 
 
 @once_per_setting
@@ -169,8 +169,7 @@ def drivers(setting: Setting) -> frozenset[int]:
     """Return the workloads whose pods may preempt others, judged by priorities alone."""
     lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
     lowest = min(lowest, guests_of(setting).weakest)
-    eager = (i for i, pod in enumerate(setting.pods) if pod.preemption_policy != "Never" and not pod.node_name)
-    return frozenset(i for i in eager if max(_ranks(setting, i)) > lowest)
+    return frozenset(i for i, pod in enumerate(setting.pods) if preempting_priority(pod) > lowest)
 
 
 def _ranks(setting: Setting, number: int) -> Iterator[int]:

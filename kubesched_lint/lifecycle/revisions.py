@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.events import admitted
+from kubesched_lint.lifecycle.rooms import repelled_by_others
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
@@ -90,7 +91,8 @@ def _written(selector: Selector | None, keys: tuple[str, ...]) -> object:
 def stands_in_room(setting: Setting, number: int) -> bool:
     """Whether the nodes have room for as many pods of the manifest's template as run there now."""
     at = _places(setting, number)
-    room = dict(copies(as_checked(setting.pods[number]), setting.cluster, setting.usable[number], len(at)))
+    open_ = setting.usable[number] & ~repelled_by_others(setting, number)
+    room = dict(copies(as_checked(setting.pods[number]), setting.cluster, open_, len(at)))
     return all(at.count(p) <= room.get(p, 0) for p in set(at))
 
 

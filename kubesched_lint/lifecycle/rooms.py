@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.limits import MOST_KEPT
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.capacity import copies, stands_alone
+from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.scheduler.capacity import copies, kind_of_copies
 from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.scheduler.plugins import inter_pod_affinity
 
 _NODES_A_STEP = 4
 """Nodes whose room one step of ``work`` pays for."""
@@ -38,11 +42,28 @@ class Room(NamedTuple):
         return sum(min(here, most) * (nodes & among).bit_count() for here, nodes in self.nodes.items())
 
 
+class Apart(NamedTuple):
+    """The room of nodes for pods that each need a domain of a key of their own."""
+
+    domains: int
+    """Domains with an open node: each takes one pod."""
+    loose: int
+    """The room of the nodes without the key, which are in no domain."""
+
+    @property
+    def total(self) -> int:
+        return self.domains + self.loose
+
+
+def apart(room: Room, key: str, index: NodeIndex, most: int) -> Apart:
+    """Return the room of nodes that take ``most`` pods each for pods that repel each other over a key."""
+    return Apart(index.domains_of(key, room.open_), room.within(index.all & ~index.with_key(key), most))
+
+
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
-    alone = stands_alone(pod, setting.index)
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
-    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()), pod.profile)
+    key = usable, most, kind_of_copies(pod)
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
@@ -71,4 +92,20 @@ def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
     pod = setting.pods[number]
     if pod not in known:
         known[pod] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
+    return known[pod]
+
+
+def repelled_by_others(setting: Setting, number: int) -> NodeSet:
+    """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
+    known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
+    pod = as_checked(setting.pods[number])
+    if "InterPodAffinity" not in profile_of(pod).filters:
+        return EMPTY
+    if pod not in known:
+        anywhere = replace(pod, required_affinity=())
+        known[pod] = reduce(
+            or_,
+            (r.nodes for r in inter_pod_affinity.reject(anywhere, setting.cluster, setting.index.all)),
+            EMPTY,
+        )
     return known[pod]

@@ -31,7 +31,7 @@ from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, tolerates
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 
 _LET_GO = "deleting the Node, or its taint node.kubernetes.io/out-of-service, ends that"
-STATEFUL = f"a StatefulSet makes no replacement while its old pod terminates: {_LET_GO}, a spare replica bridges it"
+STATEFUL = f"a StatefulSet makes no replacement while its old pod terminates: {_LET_GO}; a spare replica bridges it"
 _TOLERATED = "its pods tolerate the taints, and stay there"
 _ONE_USER = f"a pod that terminates keeps its claim or its devices: {_LET_GO}"
 _LATE = f"the Job waits until its pods have terminated: {_LET_GO}"

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
+from kubesched_lint.lifecycle.event_bounds import ON_ALL
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
@@ -64,6 +65,10 @@ class Cell(Struct, frozen=True):
     """The proof, or what is known, in one sentence with its numbers."""
     resource: str = ""
     """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
+    rests_on: frozenset[str] = ON_ALL
+    """The premises on which a proof of a bad end rests (see ``Counted``)."""
+    near: tuple[str, ...] = ()
+    """Whom the pods must be near, if a proof of a bad end counts the domains of these."""
     is_counted: bool = False
     """Whether counting alone proves it, so that other workloads of the set can only make it worse."""
     message: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.linter.limits import MOST_LEADERS
+from kubesched_lint.linter.options import EVERYTHING
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
 from kubesched_lint.model.inventory import Inventory, identity
@@ -44,7 +45,7 @@ class Alternatives(Struct, frozen=True, dict=True):
 
     @cached_property
     def _own_groups(self) -> Sequence[Sequence[str]]:
-        if not self.manifests.has_namesakes:
+        if not self.manifests.has_namesakes or EVERYTHING in self.together:
             return ()
         found: dict[str, dict[str, list[Workload]]] = {}
         for workload in self.manifests.workloads:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.custom.derive import Lookup, Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.custom.releases import Decoded, read_release
+from kubesched_lint.findings import Release
 from kubesched_lint.manifests.document import Document, Unread
 
 Placed = tuple[int, Document]
@@ -28,6 +30,15 @@ def derived(
         except UnreadableError as error:
             line = document.span(()).line
             yield document, Unread(document.path, line, document.kind, document.api_version, True, str(error))
+
+
+def charted(
+    delivered: Iterable[Placed], named: Sequence[Document], namespace: str
+) -> Iterator[tuple[Document, Release, tuple[Decoded, ...]]]:
+    """Yield each object that installs a chart with its release and with what the chart makes, as far as cards tell."""
+    lookup = _lookup(named, namespace)
+    for order, document in delivered:
+        yield document, *read_release(document, namespace, order, lookup)
 
 
 def _lookup(documents: Sequence[Document], namespace: str) -> Lookup:

@@ -87,6 +87,11 @@ def identity_of(judged: Judged) -> tuple[object, ...]:
     return (judged.rule.slug, judged.workload, hazard.source, hazard.at)
 
 
+def made_in(judged: Judged) -> str:
+    """Return the namespace of what a rule about absence misses; empty if it would be an object of the cluster."""
+    return "" if judged.rule.absence == "cluster" else judged.finding.object.namespace
+
+
 def assuming(judged: Judged, premise: str) -> Judged:
     finding, evidence = judged.finding, judged.finding.evidence
     evidence = replace(evidence, assumes=(*evidence.assumes, premise))

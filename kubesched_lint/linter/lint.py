@@ -22,6 +22,7 @@ from kubesched_lint.linter.judged import (
     finding_of,
     identity_of,
     if_fixed,
+    made_in,
     must_survive,
     reported,
     severity_of,
@@ -40,7 +41,7 @@ from kubesched_lint.progress import at
 from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.text import many
-from kubesched_lint.world.premises import unless_defined
+from kubesched_lint.world.premises import may_be_released, unless_defined
 from kubesched_lint.world.refused import RefusedObjects, refused_objects
 from kubesched_lint.world.world import Member, World
 
@@ -353,6 +354,10 @@ class Run:
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     judged = self._judge(rule, _workload_of(subject), placed, world)
                     unless = unless_defined(world) if rule.absence else ""
+                    makers = may_be_released(world, made_in(judged)) if unless else ""
+                    if makers and not hazard.values.get("nearest"):
+                        self._skip(rule, UncheckedError(f"not told: {makers} not read may make what seems absent"))
+                        continue
                     yield assuming(judged, unless) if unless else judged
             except UncheckedError as reason:
                 self._skip(rule, reason)

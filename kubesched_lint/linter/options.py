@@ -39,6 +39,10 @@ class Override(Struct, frozen=True):
     """Place in the configuration, like ``kubesched.toml:12``."""
 
 
+EVERYTHING = "**"
+"""Stands for all paths in ``Options.together``: nothing of the set is an alternative."""
+
+
 class Options(Struct, frozen=True):
     """``params`` maps slug → parameter → value; ``severities`` maps slug → severity."""
 
@@ -66,6 +70,9 @@ class Options(Struct, frozen=True):
 
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together, even if it defines the same workloads."""
+
+    applied: bool = False
+    """The paths are entry points of a GitOps controller: what it applies from there is judged."""
 
     environments: tuple[str, ...] = ()
     """Names of the environments to judge; empty: all of them, see ``linter.environments``."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.findings import InputError, ObjectRef, Path
+from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_named_by_releases, is_release
+from kubesched_lint.findings import InputError, ObjectRef, Path, Release
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
+from kubesched_lint.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
@@ -49,6 +50,8 @@ class ManifestSet(Struct, frozen=True):
     """The kinds of custom resources that are read."""
     before: Inventory | None = None
     """The manifests before the change; None if the set is compared with nothing."""
+    releases: tuple[Release, ...] = ()
+    """The objects that install charts; those that were not read are in ``unread``, too."""
 
     @property
     def is_complete(self) -> bool:
@@ -60,8 +63,17 @@ class ManifestSet(Struct, frozen=True):
         """What may define objects, or create pods, that we cannot see."""
         errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
         skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
-        makers = (f"{one.kind} {one.path}:{one.line}" for one in self.unread if _makes_objects(one))
-        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))))
+        unread = tuple(release for release in self.releases if release.why)
+        others = [one for one in self.delivering if not is_release(one.api_version, one.kind)]
+        makers = [f"{one.kind} {one.path}:{one.line}" for one in unread]
+        makers += (f"{one.kind} {one.path}:{one.line}" for one in others)
+        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))), unread)
+
+    @property
+    def delivering(self) -> list[Unread]:
+        """What makes objects that are not read; in a set of a GitOps controller, its Applications were followed."""
+        followed = ("Application", "ApplicationSet") if self.kinds.reads_named else ()
+        return [one for one in self.unread if _makes_objects(one) and one.kind not in followed]
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -95,8 +107,7 @@ class ManifestSet(Struct, frozen=True):
 
 _NOT_GIVEN = "the rest of the set, which was not given (--partial)"
 _OF_DELIVERY = {
-    "HelmRelease": "helm.toolkit.fluxcd.io/",
-    "HelmChart": "helm.cattle.io/",
+    **{kind: f"{group}/" for kind, group in RELEASES.items()},
     "Application": "argoproj.io/",
     "ApplicationSet": "argoproj.io/",
 }
@@ -152,25 +163,9 @@ def _is_applied(unread: Unread) -> bool:
     )
 
 
-_CLUSTER_WIDE = frozenset(
-    {
-        "CSIDriver",
-        "CSINode",
-        "Namespace",
-        "NodePool",
-        "PersistentVolume",
-        "PriorityClass",
-        "Provisioner",
-        "RuntimeClass",
-        "StorageClass",
-        "VolumeAttachment",
-    }
-)
-
-
 def ref_of(document: Document, namespace: str) -> ObjectRef:
     """Return the object of a document, decoded or not; ``namespace`` is the default."""
-    home = "" if document.kind in _CLUSTER_WIDE else document.namespace or namespace
+    home = "" if document.kind in CLUSTER_WIDE else document.namespace or namespace
     return ObjectRef(document.kind, home, document.name or document.generate_name)
 
 
@@ -203,14 +198,13 @@ def manifest_set(
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
     unread, skipped, left_out = list[Unread](), list[Skipped](), list[Skipped]()
     errors, given = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults], list[InputError]()
-    objects = []
+    objects: list[tuple[str, Any]] = []
     refused: dict[Document, Refusals] = {}
-    custom: list[tuple[int, Document]] = []
+    described = _Described(kinds, namespace)
     for entry in entries:
         if isinstance(entry, Document):
             if not is_read(entry.api_version, entry.kind):
-                if kinds.of(entry.api_version, entry.kind) is not None:
-                    custom.append((len(documents), entry))
+                described.add(entry, len(documents))
                 documents.append(entry)
                 continue
             try:
@@ -226,15 +220,8 @@ def manifest_set(
                     errors.extend(anyway.errors)
                     undecoded.append((entry, anyway.paths))
             documents.append(entry)
-            if version:
-                try:
-                    found = judge(entry, version)
-                except Exception:
-                    version = ""  # our bug: the rule validates again, and reports its failure like any rule
-                    continue
-                if found:
-                    refused[entry] = found
-                entry.release()
+            if version and not _is_judged(entry, version, judge, refused):
+                version = ""  # our bug: the rule validates again, and reports its failure like any rule
         elif isinstance(entry, Unread):
             unread.append(entry)
         elif isinstance(entry, Skipped):
@@ -242,8 +229,7 @@ def manifest_set(
         else:
             errors.append(entry)
             given.append(entry)
-    if custom:
-        objects, documents = _with_custom(objects, documents, custom, unread, kinds, namespace)
+    releases = described.read(objects, documents, unread) if described else ()
     return ManifestSet(
         gather(objects),
         tuple(documents),
@@ -256,27 +242,75 @@ def manifest_set(
         refused,
         version and minor_of(version),
         kinds,
+        releases=releases,
     )
 
 
-def _with_custom(
-    objects: list[tuple[str, Any]],
-    documents: list[Document],
-    custom: Sequence[tuple[int, Document]],
-    unread: list[Unread],
-    kinds: Kinds,
-    namespace: str,
-) -> tuple[list[tuple[str, Any]], list[Document]]:
-    """Return objects and documents with the workloads of custom resources; ``unread`` gets what no card can read."""
-    from kubesched_lint.linter.custom_resources import derived  # most sets have none
+def _is_judged(
+    entry: Document,
+    version: str,
+    judge: Callable[[Document, str], Refusals],
+    refused: dict[Document, Refusals],
+) -> bool:
+    """Record what is refused in a document, and release it; return whether it could be judged."""
+    try:
+        found = judge(entry, version)
+    except Exception:
+        return False
+    if found:
+        refused[entry] = found
+    entry.release()
+    return True
 
-    gone: set[Document] = set()
-    for document, found in derived(custom, documents, kinds, namespace):
-        if isinstance(found, Unread):
-            unread.append(found)
-            gone.add(document)
-        else:
-            objects += (("workloads", workload) for workload in found.workloads)
-            objects += (("budgets", budget) for budget in found.budgets)
-    objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
-    return objects, [document for document in documents if document not in gone]
+
+class _Described:
+    """Documents of kinds that cards describe, and what these name; they are read when all others are."""
+
+    def __init__(self, kinds: Kinds, namespace: str) -> None:
+        self._kinds = kinds
+        self._namespace = namespace
+        self._custom: list[tuple[int, Document]] = []
+        self._releases: list[tuple[int, Document]] = []
+        self._named: list[Document] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._custom or self._releases or self._named)
+
+    def add(self, document: Document, number: int) -> None:
+        """Add a document; ``number`` is its place in the reading order."""
+        if is_release(document.api_version, document.kind):
+            self._releases.append((number, document))
+        elif is_named_by_releases(document.api_version, document.kind):
+            self._named.append(document)
+        elif self._kinds.of(document.api_version, document.kind) is not None:
+            self._custom.append((number, document))
+
+    def read(
+        self, objects: list[tuple[str, Any]], documents: list[Document], unread: list[Unread]
+    ) -> tuple[Release, ...]:
+        """Add the workloads of custom resources, and what charts make, to the objects. Return the releases.
+
+        What no card can read, and what only names values, moves from ``documents`` to ``unread``.
+        """
+        from kubesched_lint.linter.custom_resources import charted, derived  # most sets have none
+
+        gone, releases = {document: _unread(document) for document in self._named}, []
+        for document, found in derived(self._custom, documents, self._kinds, self._namespace):
+            if isinstance(found, Unread):
+                gone[document] = found
+            else:
+                objects += (("workloads", workload) for workload in found.workloads)
+                objects += (("budgets", budget) for budget in found.budgets)
+        for document, release, made in charted(self._releases, self._named, self._namespace):
+            releases.append(release)
+            objects += made
+            if not made:
+                gone[document] = _unread(document)
+        objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
+        documents[:] = [document for document in documents if document not in gone]
+        unread += gone.values()
+        return tuple(releases)
+
+
+def _unread(document: Document) -> Unread:
+    return Unread(document.path, document.span(()).line, document.kind, document.api_version)

@@ -42,6 +42,21 @@ _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
 _USUAL = re.compile(r"apiVersion: ((?:[a-z][a-z.-]*/)?v[1-9]\w*)\nkind: ([A-Z][A-Za-z]*)", re.ASCII)
 _REMEMBERED = 256
 _KEY_LINE = r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?"
+CLUSTER_WIDE = frozenset(
+    {
+        "CSIDriver",
+        "CSINode",
+        "Namespace",
+        "NodePool",
+        "PersistentVolume",
+        "PriorityClass",
+        "Provisioner",
+        "RuntimeClass",
+        "StorageClass",
+        "VolumeAttachment",
+    }
+)
+"""Kinds of objects that we read and that are in no namespace."""
 
 
 def is_templated(text: str) -> bool:

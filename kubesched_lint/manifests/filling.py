@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.manifests.document import Document, FilledIn, Text
 from kubesched_lint.manifests.kustomization import value_in
 from kubesched_lint.manifests.limits import LARGEST
@@ -34,6 +35,10 @@ class Variables(Struct, frozen=True):
     values: tuple[tuple[str, str], ...]
     others: str = ""
     """The objects that may define further variables (``substituteFrom``); empty if there are none."""
+    is_whole: bool = False
+    """Whether nothing else defines variables, so that others become empty."""
+    hidden: frozenset[str] = frozenset()
+    """Variables that a Secret of the set defines: their values are nobody's business."""
 
 
 class Filling(Struct, frozen=True):
@@ -87,16 +92,36 @@ class Filling(Struct, frozen=True):
         return texts.pop()
 
 
+class Homing(Struct, frozen=True):
+    """Gives objects without a namespace the one of their Application, as Argo CD does."""
+
+    namespace: str
+
+    def filled(self, document: Document) -> Document:
+        """Return the document with its namespace; an object of the cluster as it is."""
+        if document.namespace or document.kind in CLUSTER_WIDE or document.prefix:
+            return document
+        meta = document.value.get("metadata")
+        value = {
+            **document.value,
+            "metadata": {**(meta if isinstance(meta, dict) else {}), "namespace": self.namespace},
+        }
+        written = Text(document.text, value)
+        return replace(document, written=written, filled_in=FilledIn(document), namespace=self.namespace)
+
+
 def _filled(text: str, variables: Variables, assumed: set[str]) -> str:
     values = {name: value.replace("${", _FROM_A_VALUE) for name, value in variables.values}
 
     def filled(match: re.Match[str]) -> str:
         name = match["name"]
+        if name in variables.hidden:
+            return match[0]
         known = values.get(name, "")
         if known or (name in values and not match["with_default"]):
             return known
         if not match["with_default"]:
-            return match[0]
+            return "" if variables.is_whole and not variables.others else match[0]
         if variables.others and name not in values:
             assumed.add(f"{variables.others} does not define {name}")
         return match["default"]

@@ -74,13 +74,14 @@ def _kustomizations(files: Iterable[str], root: str) -> Iterator[FluxKustomizati
         except OSError:
             continue  # whoever reads it as a manifest reports the error
         if _IN_GROUP in data:
-            for value in _objects(text_to_read(data)):
+            for value in objects_in(text_to_read(data), _GROUP):
                 yield from _kustomization(value, root)
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def objects_in(text: str, word: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of the documents that contain a word."""
     for part in parts(text):
-        value = value_in(part.text) if _GROUP in part.text else None
+        value = value_in(part.text) if word in part.text else None
         items = value.get("items") if isinstance(value, dict) and value.get("kind") == "List" else [value]
         yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
 
@@ -92,21 +93,21 @@ def _kustomization(value: dict[str, Any], root: str) -> Iterator[FluxKustomizati
     path = spec.get("path", "") if isinstance(spec, dict) else None
     if not isinstance(path, str) or not isinstance(spec, dict):
         return
-    folder = _folder(root, path.lstrip("/"), root)
+    folder = folder_in(root, path.lstrip("/"), root)
     if folder:
         components = tuple(_components(spec.get("components"), folder, root))
-        yield FluxKustomization(folder, _variables(spec.get("postBuild")), components)
+        yield FluxKustomization(folder, variables_of(spec.get("postBuild")), components)
 
 
 def _components(listed: Any, folder: str, root: str) -> Iterator[str]:
     """Yield the folders in the repository that exist."""
     for entry in listed if isinstance(listed, list) else ():
-        real = _folder(folder, entry, root) if isinstance(entry, str) else ""
+        real = folder_in(folder, entry, root) if isinstance(entry, str) else ""
         if real:
             yield real
 
 
-def _folder(start: str, path: str, root: str) -> str:
+def folder_in(start: str, path: str, root: str) -> str:
     """Return the real path of a folder in the repository; empty if there is none, as for a name with U+0000."""
     try:
         real = os.path.realpath(os.path.join(start, path))
@@ -115,7 +116,7 @@ def _folder(start: str, path: str, root: str) -> str:
         return ""
 
 
-def _variables(post_build: Any) -> Variables | None:
+def variables_of(post_build: Any) -> Variables | None:
     """Return what ``postBuild`` fills in; None if it has no variables, because Flux then leaves the text as it is."""
     if not isinstance(post_build, dict):
         return None

@@ -15,7 +15,7 @@ from kubesched_lint.manifests.limits import LARGEST as LARGEST
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering
-    from kubesched_lint.manifests.filling import Filling
+    from kubesched_lint.manifests.filling import Filling, Homing
     from kubesched_lint.manifests.provenance import KustomizeRendering
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -48,8 +48,8 @@ class InputFile(Struct, frozen=True):
     """A kustomization builds on it: labels, selectors and names may be added before it is applied."""
     rendering: KustomizeRendering | ChartRendering | None = None
     """The rendering that produced ``data``; None for the bytes of a file."""
-    filling: Filling | None = None
-    """How Flux fills in variables in its documents; None if it does not."""
+    filling: Filling | Homing | None = None
+    """What Flux or Argo CD fill in in its documents; None if nothing."""
     real: str = ""
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
     is_named: bool = False

@@ -43,10 +43,17 @@ class KustomizeTree(Struct, dict=True):
     """The first file that is not in or below the folder of the kustomization that lists it."""
     root: str = ""
     """If set, Flux builds it: it may list any file below this folder, not only those below its own."""
+    applied_by: str = ""
+    """The Kustomization of Flux whose settings are a part of it; several may apply one folder."""
 
     @property
     def real(self) -> str:
         return os.path.realpath(self.folder)
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from the other trees of a run."""
+        return f"{self.real} {self.applied_by}" if self.applied_by else self.real
 
     @cached_property
     def short_files(self) -> dict[str, bytes]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.files import content, is_within, root_of
-from kubesched_lint.findings import InputError, Path
+from kubesched_lint.findings import InputError, Location, Path
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.manifests.classify import placeholder
 from kubesched_lint.manifests.document import Skipped
@@ -33,7 +34,7 @@ from kubesched_lint.manifests.kustomization import (
 )
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
-from kubesched_lint.manifests.limits import MOST_FOLDERS
+from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_FILES, MOST_FOLDERS
 from kubesched_lint.manifests.places import span_of
 
 _NONE = "holds no kustomization"
@@ -52,6 +53,19 @@ class _Kustomization(Struct, frozen=True):
     path: str
     data: bytes
     value: dict[str, Any]
+    made_for: Location | None = None
+    """Flux makes it, because a Kustomization names its folder there, and ``data`` is of that file; else None."""
+
+
+class Applier(Struct, frozen=True):
+    """A Kustomization of Flux: ``change`` adds its settings to the kustomization in its folder.
+
+    ``named_at`` is the place that names the folder.
+    """
+
+    name: str
+    change: Callable[[dict[str, Any]], dict[str, Any]]
+    named_at: Location
 
 
 def tree_of(folder: str, flux: FluxRepository = NO_FLUX) -> KustomizeTree | None:
@@ -68,6 +82,38 @@ def tree_of(folder: str, flux: FluxRepository = NO_FLUX) -> KustomizeTree | None
     walk.add_components(flux.components(walk.tree.real))
     walk.run()
     return walk.tree
+
+
+def tree_applied(folder: str, root: str, by: Applier) -> KustomizeTree:
+    """Return the tree of a folder in the repository ``root`` as Flux builds it for a Kustomization.
+
+    Without a kustomization in it, Flux makes one that lists the manifests in and below the folder.
+    """
+    walk = _Walk(folder, root)
+    walk.tree.applied_by = by.name
+    walk.begin(by)
+    walk.run()
+    return walk.tree
+
+
+_NO_MANIFESTS = frozenset({".git", ".github", ".circleci", ".gitlab-ci.yml", ".sops.yaml", ".flux.yaml"})
+"""Names that Flux's source-controller leaves out."""
+
+
+def _listed_by_flux(real: str, below: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield what a kustomization lists that Flux makes for a folder without one."""
+    if depth > MOST_DEPTH:
+        return
+    with os.scandir(os.path.join(real, below)) as listing:
+        entries = sorted(listing, key=lambda entry: entry.name)
+    for entry in entries:
+        name = os.path.join(below, entry.name)
+        if entry.name in _NO_MANIFESTS or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            yield from [name] if _kustomizations(entry.path) else _listed_by_flux(real, name, depth + 1)
+        elif entry.name.endswith((".yaml", ".yml")):
+            yield name
 
 
 def _broken(tree: KustomizeTree, why: str) -> KustomizeTree | None:
@@ -125,7 +171,8 @@ class _Walk:
                 self.tree.value = value
             self.tree.folders.add(real)
             self.tree.fields.update(value or ())
-            self.tree.kustomizations[known.path] = known.data
+            shown_path = os.path.realpath(known.made_for.path) if known.made_for else known.path
+            self.tree.kustomizations[shown_path] = known.data
             self.tree.instead[known.path] = as_json(value)
         if self.tree.obstacle is None and self._is_built_too_often():
             words = f"builds on more than {MOST_FOLDERS:,} folders, each counted as often as it is listed"
@@ -147,6 +194,25 @@ class _Walk:
                 count += 1
                 left += [(other, above | {folder}) for other in self._listed.get(folder, ())]
         return count > MOST_FOLDERS
+
+    def begin(self, by: Applier) -> None:
+        """Put the settings of Flux into the walk's own kustomization, or into the one that Flux makes."""
+        real = self.tree.real
+        known = self.kustomization(real)
+        if isinstance(known, str) and known != _NONE:
+            path = _kustomizations(real)[0]
+            self.tree.kustomizations = {path: b""}
+            self.tree.obstacle = InputError(shown(path, self.tree.folder), f"its folder {known}", 1, 1)
+            return
+        if isinstance(known, str):
+            data = self.content(os.path.realpath(by.named_at.path))
+            listed = list(islice(_listed_by_flux(real), MOST_FILES + 1))
+            path = os.path.join(real, KUSTOMIZATIONS[0])
+            value = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": listed}
+            known = _Kustomization(path, data if isinstance(data, bytes) else b"", value, by.named_at)
+            if len(listed) > MOST_FILES:
+                _Here(self, known, real).refuse(f"more than {MOST_FILES:,} files", ())
+        self._found[real] = replace(known, value=by.change(known.value))
 
     def add_components(self, folders: Iterable[str]) -> None:
         """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
@@ -371,6 +437,8 @@ class _Here:
         self._walk.tree.obstacle = self._walk.tree.obstacle or obstacle
 
     def _place(self, where: Path, key: bool = False) -> tuple[int, int]:
+        if self._known.made_for is not None:
+            return self._known.made_for.span.line, self._known.made_for.span.column
         if self._report_at is not None:
             where, key = self._report_at, False
         span = span_of(text_to_read(self._known.data), 1, where, key=key)
@@ -378,6 +446,8 @@ class _Here:
 
     @property
     def _shown(self) -> str:
+        if self._known.made_for is not None:
+            return self._known.made_for.path
         return shown(self._known.path, self._walk.tree.folder)
 
 

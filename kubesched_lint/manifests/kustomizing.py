@@ -18,7 +18,16 @@ from typing import Protocol
 
 from kubesched_lint.manifests.inputs import Progress
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
-from kubesched_lint.manifests.rendering import MARK, SUFFIX, Rendered, RenderError, Tool, render_copies, render_copy
+from kubesched_lint.manifests.rendering import (
+    MARK,
+    SUFFIX,
+    Rendered,
+    RenderError,
+    Tool,
+    copy_in,
+    render_copies,
+    render_copy,
+)
 from kubesched_lint.version import __version__
 
 _BATCH = 40_000
@@ -54,18 +63,18 @@ class Store(Protocol):
 def render_trees(
     trees: Sequence[KustomizeTree], tool: Tool, store: Store | None = None, progress: Progress | None = None
 ) -> dict[str, Outcome]:
-    """Return what each tree becomes, or why the tool cannot render it, by the real path of its folder."""
-    keys = {tree.real: _key(tree, tool) for tree in trees} if store else {}
+    """Return what each tree becomes, or why the tool cannot render it, by the trees' keys."""
+    keys = {tree.key: _key(tree, tool) for tree in trees} if store else {}
     kept = store.renderings(tuple(keys.values())) if store else {}
-    found: dict[str, Outcome] = {real: kept[key] for real, key in keys.items() if key in kept}
-    missing = [tree for tree in trees if tree.real not in found]
+    found: dict[str, Outcome] = {name: kept[key] for name, key in keys.items() if key in kept}
+    missing = [tree for tree in trees if tree.key not in found]
     alike = ([tree for tree in missing if bool(tree.root) is is_free] for is_free in (False, True))
     for part in _in_parallel([batch for trees in alike for batch in batches(trees)], tool):
         found.update(part)
         if progress is not None and len(trees) > 1:
             progress(f"{tool.name}: kustomizations rendered", len(found), len(trees))
     if store and missing:
-        new = ((keys[tree.real], found[tree.real]) for tree in missing)
+        new = ((keys[tree.key], found[tree.key]) for tree in missing)
         store.keep_renderings({key: outcome for key, outcome in new if isinstance(outcome, Rendered)})
     return found
 
@@ -114,18 +123,18 @@ def _in_parallel(parts: Sequence[list[KustomizeTree]], tool: Tool) -> Iterator[d
 def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
     if len(trees) == 1:
         try:
-            return {trees[0].real: _alone(trees[0], tool.building(trees[0]))}
+            return {trees[0].key: _alone(trees[0], tool.building(trees[0]))}
         except RenderError as error:
-            return {trees[0].real: error}
+            return {trees[0].key: error}
     try:
         parts = list(_apart(render_copies(tool.building(trees[0]), trees), len(trees)))
     except RenderError as error:
         size = 1 if _TWICE in str(error) else (len(trees) + 1) // 2
         halves = (trees[start : start + size] for start in range(0, len(trees), size))
-        return {real: outcome for half in halves for real, outcome in _rendered(half, tool).items()}
+        return {key: outcome for half in halves for key, outcome in _rendered(half, tool).items()}
     found: dict[str, Outcome] = {}
     for tree, part in zip(trees, parts, strict=True):
-        found.update(_rendered([tree], tool) if part is None else {tree.real: part})
+        found.update(_rendered([tree], tool) if part is None else {tree.key: part})
     return found
 
 
@@ -151,7 +160,8 @@ def _apart(done: Rendered, count: int) -> Iterator[Rendered | None]:
         texts[int(lines.pop(at).rpartition(" ")[2].strip('"'))].append("\n".join(lines))
     for number, documents in enumerate(texts):
         text = _named("\n---\n".join(documents), SUFFIX.format(number))
-        yield None if text is None else Rendered(f"{text}\n" if text else "", done.has_origins, done.around, done.copy)
+        copy = copy_in(done.copy, number)
+        yield None if text is None else Rendered(f"{text}\n" if text else "", done.has_origins, done.around, copy)
 
 
 def _named(text: str, suffix: str) -> str | None:

@@ -11,7 +11,8 @@ LONGEST_SEARCHED = 1 << 14
 """Characters of JSON that are searched anew for each place; of longer text all places are found at once, with the same
 result."""
 MOST_DEPTH = 200
-"""Levels of nesting; a deeper document is an error, because libyaml needs more time for each level."""
+"""Levels of nesting; a deeper document is an error, because libyaml needs more time for each level. Folders that lie
+deeper are an error, too, and not listed by what Flux makes for a folder."""
 MOST_PARTS = 3_000_000
 """Keys, values and collections of a document; one with more is an error. A file of 16 MiB has about half as many."""
 MOST_ALIASED = 400_000

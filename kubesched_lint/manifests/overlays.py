@@ -44,7 +44,7 @@ def applied_in(
     rendered: set[str] = set()
     told: list[InputError | Skipped] = []
     for tree in trees:
-        outcome: InputFile | Skipped | InputError | None = tree.obstacle or _outcome(tree, tool, done[tree.real])
+        outcome: InputFile | Skipped | InputError | None = tree.obstacle or outcome_of(tree, tool, done[tree.key])
         is_read = isinstance(outcome, Skipped)
         if isinstance(outcome, InputFile):
             outcome = replace(outcome, filling=flux.filling(tree.real) if b"${" in outcome.data else None)
@@ -94,7 +94,7 @@ def _is_same(folder: str, other: str) -> bool:
     return os.path.realpath(folder) == os.path.realpath(other)
 
 
-def _outcome(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> InputFile | Skipped | InputError:
+def outcome_of(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> InputFile | Skipped | InputError:
     """Return the applied objects as one file, or why they are unknown."""
     if isinstance(done, RenderError):
         if tree.outside is not None and _RESTRICTOR in str(done):

@@ -103,6 +103,11 @@ def render_copy(tool: Tool, tree: KustomizeTree, *, whole: bool = False) -> Rend
             raise RenderError(_of_the_original(str(error), folder, copy)) from None
 
 
+def copy_in(copy: str, number: int) -> str:
+    """Return where the copy of a batch has the files of one tree: Flux may build a folder in several ways."""
+    return os.path.join(copy, str(number))
+
+
 def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
     """Return the tool's output for several trees in one run; ``MARK`` on each object is the number of its tree.
 
@@ -113,7 +118,7 @@ def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
         top = os.path.realpath(name)
         copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
         for number, tree in enumerate(trees):
-            folder = tree.copy_to(copy)
+            folder = tree.copy_to(copy_in(copy, number))
             outer = os.path.join(around, str(number))
             mark = {
                 "apiVersion": "builtin",

@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from kubesched_lint.files import content, is_within, leaving
 from kubesched_lint.findings import InputError
+from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
-from kubesched_lint.manifests.limits import MOST_LOOKED_AT
+from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_LOOKED_AT
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
 
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
@@ -52,6 +53,9 @@ class Walk(Struct, frozen=True):
 
     def below(self, folder: str, real: str, left_out: LeftOut | None = None) -> Iterator[Found | InputError | Skipped]:
         """Yield what a folder holds; only its files if it is left out. ``real`` is its path without links."""
+        if real.count(os.sep) > self.root.count(os.sep) + MOST_DEPTH:
+            yield InputError(folder[:LONGEST_REASON], f"not read: it lies more than {MOST_DEPTH} folders deep")
+            return
         try:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)

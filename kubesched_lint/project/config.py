@@ -23,8 +23,8 @@ OWN_RULES = "rule-folders"
 class ConfigKey(Struct, frozen=True):
     """A top-level key of the configuration; the flag of the same name overrides it.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``version``, ``path``, ``groups`` (a list of
-    tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``percent``, ``version``, ``path``, ``groups`` (a
+    list of tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
     """
 
     name: str
@@ -68,6 +68,7 @@ KEYS = (
     ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey("max-age", "duration", "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.", None),
+    ConfigKey("min-read", "percent", "Exit with 2 if a smaller percentage of the releases was read, such as 80.", None),
     ConfigKey("fresh-pods", "duration", "Running pods of others prove an error only if younger, such as 24h.", "24h"),
     ConfigKey(
         "survive",
@@ -110,6 +111,7 @@ OVERRIDE_KEYS = {
 TARGET_KEYS = {
     "name": "The target's name in reports and for --target.",
     "paths": "Files and folders to check, relative to this file.",
+    "entry": "What a GitOps controller applies first, instead of paths: a folder or a file, relative to this file.",
 }
 """The keys of a target besides ``TARGET_SETTINGS``."""
 TARGET_SETTINGS = (
@@ -139,6 +141,8 @@ class Target(Struct, frozen=True):
     name: str
     paths: tuple[str, ...]
     values: Mapping[str, Given] = field(default_factory=dict)
+    is_entry: bool = False
+    """The path is an entry point: what a GitOps controller applies from there is checked."""
 
 
 class Config(Struct, frozen=True):
@@ -153,6 +157,8 @@ class Config(Struct, frozen=True):
     globs: Globs = field(default_factory=Globs)
     """``exclude``, and the folder that its patterns are relative to."""
     targets: tuple[Target, ...] = ()
+    found_in: str = ""
+    """The repository, a path without links, whose entry points are the targets, because the file has none."""
     rulebook: Rulebook | None = None
     """The shipped rules and those of ``rule-folders``; None without a file."""
 

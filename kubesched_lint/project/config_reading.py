@@ -109,7 +109,7 @@ class _Reading:
         globs = self._globs(excluded.value) if excluded else Globs()
         overrides = tuple(self._overrides(table.get("overrides")))
         targets = tuple(self._targets(table.get("targets")))
-        return Config(self.where.file, values, params, severities, overrides, globs, targets, self.rulebook)
+        return Config(self.where.file, values, params, severities, overrides, globs, targets, rulebook=self.rulebook)
 
     def _value(self, key: ConfigKey, value: object, path: Path) -> object:
         """The decoded value; None when it is invalid, after recording the problem."""
@@ -311,18 +311,33 @@ class _Reading:
                     values[key] = Given(found, self._origin((*path, key)))
             elif key not in TARGET_KEYS:
                 self._wrong((*path, key), f"unknown key `{key}`{did_you_mean(key, known)}", key=True)
-        for key in TARGET_KEYS:
+        is_entry = "entry" in entry
+        for key in ("name", "entry" if is_entry else "paths"):
             if not entry.get(key):
                 self._wrong((*path, key) if key in entry else path, f"a target needs `{key}`")
                 return None
         name = self._value(ConfigKey("name", "string", ""), entry["name"], (*path, "name"))
-        paths = self._value(ConfigKey("paths", "inputs", ""), entry["paths"], (*path, "paths"))
-        if isinstance(paths, tuple):
-            paths = tuple(self._matching(paths, (*path, "paths")))
+        paths = self._entry(entry, path) if is_entry else self._paths(entry["paths"], (*path, "paths"))
         if isinstance(name, str) and not name.isprintable():
             self._wrong((*path, "name"), "a name has printable characters only")
             return None
-        return Target(name, paths, values) if isinstance(name, str) and isinstance(paths, tuple) else None
+        is_whole = isinstance(name, str) and paths is not None
+        return Target(str(name), paths, values, is_entry) if is_whole and paths is not None else None
+
+    def _paths(self, value: object, path: Path) -> tuple[str, ...] | None:
+        paths = self._value(ConfigKey("paths", "inputs", ""), value, path)
+        return tuple(self._matching(paths, path)) if isinstance(paths, tuple) else None
+
+    def _entry(self, entry: Mapping[str, object], path: Path) -> tuple[str, ...] | None:
+        """The entry point of a target, as its only path; it has no others."""
+        if "paths" in entry:
+            self._wrong((*path, "paths"), "a target has `paths` or `entry`, not both", key=True)
+            return None
+        if not isinstance(entry["entry"], str):
+            self._wrong((*path, "entry"), f"expected a string, found {shown(entry['entry'])}")
+            return None
+        found = self._value(ConfigKey("entry", "inputs", ""), [entry["entry"]], (*path, "entry"))
+        return found if isinstance(found, tuple) else None
 
     def _matching(self, paths: Sequence[str], path: Path) -> Iterator[str]:
         """Yield the paths of a target; for a pattern such as ``teams/*/prod``, each file or folder that it matches."""
@@ -371,6 +386,9 @@ def _misfit(key: ConfigKey, value: object) -> str:
     """The problem with the value of a key that is not a list; empty when it is valid."""
     if key.kind == "boolean":
         return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"
+    if key.kind == "percent":
+        is_percent = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100
+        return "" if is_percent else f"expected a whole number from 0 to 100, found {shown(value)}"
     if not isinstance(value, str) or not value:
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
         return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")

@@ -88,10 +88,12 @@ def _target() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": list(TARGET_KEYS),
+        "required": ["name"],
+        "oneOf": [{"required": ["paths"]}, {"required": ["entry"]}],
         "properties": {
             "name": {"type": "string", "minLength": 1, "description": TARGET_KEYS["name"]},
             "paths": {**_STRINGS, "minItems": 1, "description": TARGET_KEYS["paths"]},
+            "entry": {"type": "string", "minLength": 1, "description": TARGET_KEYS["entry"]},
             **{name: _key(BY_NAME[name]) for name in TARGET_SETTINGS},
         },
     }
@@ -111,6 +113,8 @@ def _key(key: ConfigKey) -> dict[str, Any]:
         shape |= _STRINGS
     elif key.kind == "duration":
         shape |= {"type": "string", "pattern": "^[0-9]{1,6}[mhdw]$"}
+    elif key.kind == "percent":
+        shape |= {"type": "integer", "minimum": 0, "maximum": 100}
     elif key.kind == "version":
         shape |= {"type": "string", "pattern": r"^v?1\.[0-9]{1,4}(\.[0-9]{1,4})?$"}
     elif key.choices:

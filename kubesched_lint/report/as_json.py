@@ -15,6 +15,7 @@ from kubesched_lint.findings import (
     Location,
     ObjectRef,
     Report,
+    Summary,
     TargetSummary,
 )
 from kubesched_lint.printing import json_text
@@ -153,6 +154,26 @@ def _target(target: TargetSummary) -> dict[str, Any]:
     return {"name": target.name, "cluster": target.cluster, "verdict": target.verdict}
 
 
+def _releases(summary: Summary) -> dict[str, Any]:
+    unread = summary.unread_releases
+    return {
+        "total": len(summary.releases),
+        "read": len(summary.releases) - len(unread),
+        "notRead": [
+            {
+                "kind": release.kind,
+                "namespace": release.namespace,
+                "name": release.name,
+                "chart": release.chart,
+                "path": release.path,
+                "line": release.line,
+                "reason": release.why,
+            }
+            for release in unread
+        ],
+    }
+
+
 def _summary(report: Report) -> dict[str, Any]:
     summary = report.summary
     waived, known = suppressed(report)
@@ -168,6 +189,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "errors": len(report.errors),
         "unreadKinds": dict(sorted(summary.unread_kinds.items())),
         **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
+        **({"releases": _releases(summary)} if summary.releases else {}),
         "cluster": summary.cluster,
         "notes": [*summary.notes, *filter(None, [summary.advice])],
         **({"exceptions": list(map(_exception, summary.exceptions))} if summary.exceptions else {}),

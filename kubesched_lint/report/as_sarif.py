@@ -111,7 +111,7 @@ def _invocation(report: Report, left: int) -> dict[str, Any]:
     errors = [_error(error) for error in sorted(report.errors, key=_error_order)]
     return {
         "executionSuccessful": not report.errors,
-        "toolExecutionNotifications": [*errors, *_left_off(left)],
+        "toolExecutionNotifications": [*errors, *_gaps(report), *_left_off(left)],
         "toolConfigurationNotifications": [*_configuration(report), *map(_skip, report.skipped)],
     }
 
@@ -126,6 +126,12 @@ def _left_off(left: int) -> Iterator[dict[str, Any]]:
         left_off = f"{many(left, 'result')} {plural(left, 'is', 'are')} left off"
         text = f"{left_off}: this file has the most severe ones, as many as code scanning takes; JSON has all"
         yield {"level": "warning", "message": {"text": text}}
+
+
+def _gaps(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield what makes pods and was not judged: no results are no clean bill then."""
+    if report.summary.gaps:
+        yield {"level": "warning", "message": {"text": _message(report.summary.gaps)}}
 
 
 def _configuration(report: Report) -> Iterator[dict[str, Any]]:

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, verdict_words
-from kubesched_lint.text import brief
+from kubesched_lint.text import brief, many
 
 _WELL = "one way it ends well"
 
@@ -90,6 +91,16 @@ def details(simulation: SimulationReport, palette: Palette, room: int = 0, *, ev
         for group in groups:
             for line, hang in _group(simulation, group, printed):
                 yield from wrapped(brief(line), room, hang)
+        if every_row:
+            for limit in row.at_once:
+                yield from wrapped(f"  at once: {taken_at_once(limit)}", room, 4)
+
+
+def taken_at_once(limit: AtOnce) -> str:
+    """Return what one loss takes: ``one node may take 1 of 3 pods (anti-affinity over …); today 1``."""
+    because = f" ({limit.because})" if limit.is_limited else ", and no hard rule keeps them apart"
+    today = "" if limit.today is None else f"; the worst {limit.domain} has {limit.today} of them today"
+    return f"one {limit.domain} may take {limit.most} of {many(limit.wanted, 'pod')}{because}{today}"
 
 
 def _told(cells: Sequence[Cell], is_sought: bool) -> Sequence[Cell]:

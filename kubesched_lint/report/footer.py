@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
-from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, not_read, plural
+from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"
@@ -53,8 +53,8 @@ def suppressed(report: Report) -> tuple[int, int]:
 def verdict(report: Report) -> str:
     """``2 errors, 1 warning (3 suppressed, 1 known)``, or ``no findings``.
 
-    That something was not judged is a part of it: ``no findings in the 104 workloads read; 151 HelmReleases were not
-    read``.
+    That something was not judged is a part of it: ``no findings in the 104 workloads read; 40 of 157 releases not read
+    (cilium, loki, rook and 37 more)``.
     """
     summary = report.summary
     parts = [many(n, severity.word) for severity, n in counts(open_findings(report)).items() if n]
@@ -64,7 +64,7 @@ def verdict(report: Report) -> str:
     if not parts and summary.unjudged:
         read = many(summary.workloads, "workload")
         found = f"no findings in the {read} read" if summary.workloads else "no workload was read"
-    left = f"; {not_read(summary.unjudged)}" if summary.unjudged else ""
+    left = f"; {summary.gaps}" if summary.gaps else ""
     return found + (f" ({', '.join(aside)})" if aside else "") + left
 
 

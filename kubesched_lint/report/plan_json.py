@@ -113,6 +113,11 @@ def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
     shown |= {"direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
     if one.mend:
         shown["mend"] = one.mend
+    if one.weakened:
+        shown["lostAtOnce"] = [
+            {"domain": after.domain, "before": before.most, "after": after.most, "wanted": after.wanted}
+            for before, after in one.weakened
+        ]
     if one.zones is not None:
         shown["podsPerZone"] = {"before": list(one.zones[0]), "after": list(one.zones[1])}
     return shown

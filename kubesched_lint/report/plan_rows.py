@@ -310,6 +310,9 @@ def _remarks(one: WorkloadPlan, findings: Sequence[FindingChange], effects: Sequ
         yield one.change.remark
     if one.zones is not None and all(map(any, one.zones)):
         yield f"pods per zone in one placement: {' → '.join('/'.join(map(str, side)) for side in one.zones)}"
+    for before, after in one.weakened:
+        pods = f"{after.most} of {after.wanted}" if after.is_limited else f"all {after.wanted}"
+        yield f"one lost {after.domain} may now take {pods} pods at once (before: {before.most} of {before.wanted})"
     if one.mend:
         yield f"help: {one.mend}"
     is_told = any(effect.cause for effect in effects)

@@ -225,6 +225,10 @@ def as_json(simulation: SimulationReport) -> str:
                 "object": str(simulation.workloads[r.number]),
                 **environment,
                 "cells": [_cell(simulation, c) for c in r.cells],
+                "atOnce": [
+                    {"domain": limit.domain, "most": limit.most, "wanted": limit.wanted, "today": limit.today}
+                    for limit in r.at_once
+                ],
             }
             for r in simulation.rows
             for environment in environment_keys(simulation.where(r))

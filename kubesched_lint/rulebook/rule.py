@@ -132,8 +132,9 @@ class Rule(Struct, frozen=True):
     """``safe`` or ``unsafe``: the best that the ``fix`` beside the check offers; empty without one."""
     refuses: bool = False
     """Whether the API server refuses what the rule reports at full severity; other rules then check the rest."""
-    absence: bool = False
-    """Whether it claims that the set lacks something, so that what was not read may refute it."""
+    absence: str = ""
+    """``namespace`` or ``cluster``: where it claims that the set lacks something, so that what was not read may refute
+    it; empty if it claims no such thing."""
     every_definition: bool = False
     """Whether it checks several definitions of one object; other rules get a set with one of each."""
     audit: str = ""

@@ -6,7 +6,7 @@ real number may be smaller, never larger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import repeat
 from operator import floordiv
 
@@ -16,7 +16,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.scheduler.framework import as_checked
 
 
@@ -75,7 +75,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     taken = 0
     for port in pod.host_ports:
         taken |= state.port_conflicts(port)
-    cap = min(most, 1) if stands_alone(pod, state.index) else most
+    cap = min(most, 1) if stands_alone(pod, state.index, among) else most
     at = list(positions(among))
     # Infinite // amount is not a number, and no less than the cap: a node that does not state a resource has no limit.
     left = [map(floordiv, map(free.__getitem__, at), repeat(amount)) for free, amount in limits]
@@ -85,10 +85,33 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     return zip(at, room, strict=False)
 
 
-def stands_alone(pod: Pod, index: NodeIndex) -> bool:
-    """Return whether no two pods like this one share a node, because of host ports or anti-affinity per node."""
+def kind_of_copies(pod: Pod) -> Hashable:
+    """Return all that ``copies`` reads of a pod: on equal nodes, another pod of the kind has room as often."""
     pod = as_checked(pod)
-    return bool(pod.host_ports) or _repels_itself_per_node(pod, index)
+    keys = (t.topology_key for t in pod.required_anti_affinity if _surely_selects_its_own(t, pod))
+    return pod.profile, frozenset(pod.requests.items()), pod.host_ports, frozenset(keys)
+
+
+def stands_alone(pod: Pod, index: NodeIndex, among: NodeSet) -> bool:
+    """Return whether no two pods like this one share a node of ``among``, because of host ports or anti-affinity.
+
+    A term counts only if it selects its own pods whatever the labels of their namespace are.
+    """
+    pod = as_checked(pod)
+    return bool(pod.host_ports) or any(
+        not among & ~index.with_key(term.topology_key) and _surely_selects_its_own(term, pod)
+        for term in pod.required_anti_affinity
+    )
+
+
+def _surely_selects_its_own(term: PodAffinityTerm, pod: Pod) -> bool:
+    selector, space = term.selector, term.namespace_selector
+    named = pod.namespace in term.namespaces if term.namespaces else space is None
+    return (
+        selector is not None
+        and selector.surely_matches(pod.labels, pod.varying)
+        and (named or (space is not None and space.is_empty))
+    )
 
 
 def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> int:
@@ -109,13 +132,3 @@ def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
         if amount > 0:
             free[name] = sum(max(0, state.ledger.free(name)[i] // amount) for i in positions(among))
     return min(free, key=lambda name: free[name])
-
-
-def _repels_itself_per_node(pod: Pod, index: NodeIndex) -> bool:
-    return not pod.node_name and any(
-        term.selector is not None
-        and term.selector.matches(pod.labels)
-        and (pod.namespace in term.namespaces if term.namespaces else term.namespace_selector is None)
-        and index.with_key(term.topology_key) == index.all
-        for term in pod.required_anti_affinity
-    )

@@ -20,6 +20,7 @@ from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_gro
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -153,7 +154,9 @@ def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
 
 def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
     yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
-    yield _of_cells(it).unless_unread_pods_count(lambda cell, world: _is_proof(cell) and not _is_by_quota(cell))
+    yield _of_cells(it).unless_unread_pods_count(
+        lambda cell, world: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
+    )
 
 
 def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
@@ -500,7 +503,7 @@ def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
     if cell.verdict == NONE:
         scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
         return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell
-    narrows = all(lack.narrows for lack in own)
+    narrows = all(lack.narrows or (lack.doubts and lack.doubts not in cell.rests_on) for lack in own)
     if unknown and not (cell.verdict == BAD and cell.proven and narrows):
         return not_known(cell, tuple(unknown), _UNDECIDED)
     if unknown:

@@ -44,10 +44,14 @@ class Made(Struct, frozen=True):
     maker: str
     """Who makes it; empty for devices that drivers announce."""
     label: tuple[str, str] | None = None
+    labeller: str = ""
+    """The daemon that puts such labels on nodes, if nobody knows whether it runs: no node has one of its labels."""
 
     @property
     def fact(self) -> str:
         """What is not known."""
+        if self.labeller:
+            return f"whether {self.labeller}, which makes {self.what}, runs: no node has one of its labels"
         if not self.maker:
             return f"which nodes have devices for {self.what}, which only device allocation serves"
         return f"on which nodes {self.maker}, which the set brings, makes {self.what}"
@@ -55,6 +59,8 @@ class Made(Struct, frozen=True):
     @property
     def premise(self) -> str:
         """What an error assumes."""
+        if self.labeller:
+            return f"{self.labeller} does not make {self.what} (no node has one of its labels)"
         if not self.maker:
             return f"no driver announces devices for {self.what} (the cluster file tells of none)"
         return f"{self.maker}, which the set brings, does not make {self.what}"
@@ -111,6 +117,26 @@ def _labels_made(pod: Pod, world: World) -> Iterator[Made]:
         if maker:
             value = r.values[0] if r.operator == "In" and r.values else "true"
             yield Made(f"the label {r.key}", maker, (r.key, value))
+        elif labeller := _may_label(r.key, world):
+            value = r.values[0] if r.operator == "In" and r.values else "true"
+            yield Made(f"the label {r.key}", labeller, (r.key, value), labeller)
+
+
+def _may_label(key: str, world: World) -> str:
+    """Return the daemon that makes such labels, if no node has one: the file of the cluster may come from before it.
+
+    Vendors' rules of node-feature-discovery have prefixes of their own, ``vendor.feature.node.kubernetes.io/``.
+    """
+    domains = {what.rstrip("/"): who for who, what in _LABELLERS.items()}
+    own = next((one for one in domains if "/" in key and _is_of(key.partition("/")[0], frozenset({one}))), "")
+    if not own or any(_is_of(domain, frozenset({own})) for domain in _domains_of_labels(world)):
+        return ""
+    return domains[own]
+
+
+@once_per_world
+def _domains_of_labels(world: World) -> frozenset[str]:
+    return frozenset(name.partition("/")[0] for labels in world.index.labels for name in labels if "/" in name)
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:

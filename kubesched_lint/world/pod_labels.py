@@ -72,12 +72,15 @@ def is_revision_label(key: str) -> bool:
     return key in REVISION_LABELS
 
 
-def controller_labels(workload: Workload) -> Mapping[str, str]:
-    """Return the labels that are equal on all pods of one revision; hashes are placeholders unique to the revision."""
+def controller_labels(workload: Workload, revision: int = 0) -> Mapping[str, str]:
+    """Return the labels that are equal on all pods of one revision; hashes are placeholders unique to the revision.
+
+    Revision 0 is that of the manifest.
+    """
     if workload.kind == "Job" and workload.custom is None:
         return dict.fromkeys(_JOB_NAMES, workload.name)
     label = revision_label(workload)
-    return {label: f"{workload.name}-new"} if label else {}
+    return {label: f"{workload.name}-{revision}"} if label else {}
 
 
 def labels_when_created(workload: Workload) -> Mapping[str, str]:
@@ -141,9 +144,10 @@ def not_followed(workloads: Iterable[Workload]) -> Mapping[int, str]:
         pod = workload.pod
         hard = tuple(c for c in pod.spread if c.is_hard)
         read = read_labels((replace(pod, preferred_affinity=(), preferred_anti_affinity=(), spread=hard),), custom)
+        read = read.difference(_JOB_NAMES)  # all pods of a Job have its name, and no CronJob is followed
         if read:
             found[i] = min(read)
-            apart = read_labels((replace(pod, required_affinity=(), spread=()),), custom)
+            apart = read_labels((replace(pod, required_affinity=(), spread=()),), custom).difference(_JOB_NAMES)
             for j, other in enumerate(workloads) if apart else ():
                 shared = apart.intersection(varying_labels(other))
                 if shared:

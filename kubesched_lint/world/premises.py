@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
 
 
+HOSTS_STAY = "the pods that it must be near stay where they are once placed"
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
 
@@ -40,6 +41,15 @@ def unless_defined(world: World) -> str:
         places = first_few(not_read.broken)
         raise UncheckedError(f"{places} could not be read, and may define what seems to be absent")
     return defined_elsewhere(world)
+
+
+def may_be_released(world: World, namespace: str) -> str:
+    """Return which unread releases may make an object there, in words; empty if none does.
+
+    ``namespace`` is empty for an object of the cluster, which any of them may make.
+    """
+    unread = [one.name for one in world.premises.not_read.releases if one.namespace == namespace or not namespace]
+    return f"{many(len(unread), 'release')} ({first_few(unread)})" if unread else ""
 
 
 def defined_elsewhere(world: World) -> str:

@@ -1,7 +1,7 @@
 """Pods of others that the set may preempt, but that run again in the end: their room is taken, though not their node.
 
-A controller makes them anew, and weaker pods cannot keep them from a node (see ``Staying``). So they surely run if
-pods of their own priority or more always leave room for one on some node.
+A controller makes them anew, and weaker pods cannot keep them from a node (``scheduler/eviction``). So they surely run
+if pods of their own priority or more always leave room for one on some node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
+from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.scheduler.eviction import NOBODY, preempting_priority
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.staying import staying_beside_set
@@ -64,9 +65,9 @@ def _runs_again(world: World, one: Returning, rivals: _Rivals) -> bool:
 
 
 def _is_kept_out_by_room_alone(pod: Pod) -> bool:
-    preempts = pod.preemption_policy != "Never" and knows_scheduler(pod) and profile_of(pod).preempts
+    preempts = knows_scheduler(pod) and preempting_priority(pod) > NOBODY
     looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread) or pod.group
-    needs = pod.host_ports or pod.volumes or pod.resource_claims or pod.scheduling_gates or pod.node_name
+    needs = pod.host_ports or pod.volumes or pod.resource_claims
     return preempts and not (looks or needs)
 
 

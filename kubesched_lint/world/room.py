@@ -85,17 +85,6 @@ def _copies(world: World) -> dict[tuple[object, ClusterState, NodeSet], tuple[in
     return {}
 
 
-def kind_of_copies(it: Member) -> tuple[object, ...]:
-    """Return what copies of its pods need: those of another workload with the same kind fit as often.
-
-    Only a pod with host ports or anti-affinity may differ from another pod with the same requests and profile.
-    """
-    pod = it.pod
-    if pod.host_ports or pod.required_anti_affinity:
-        return (it.workload,)
-    return (pod.profile, *pod.requests.items())
-
-
 def most_copies(
     it: Member, most: int, among: NodeSet | None = None, *, bare: bool = False, beside: RunningPods | None = None
 ) -> int:
@@ -106,7 +95,7 @@ def most_copies(
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
     pod = it.pod
-    key = (kind_of_copies(it), state, nodes)
+    key = capacity.kind_of_copies(pod), state, nodes
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for

@@ -17,9 +17,11 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.scheduler import topology
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
+    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
 
 
@@ -29,6 +31,10 @@ class RunningPods:
     def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
         self._world = world
         self.pods = pods
+
+    @property
+    def index(self) -> NodeIndex:
+        return self._world.index
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
@@ -53,13 +59,6 @@ class RunningPods:
     def _index(self) -> PodIndex:
         return PodIndex(group.pod for group in self.alike)
 
-    def domains_of(self, group: Alike, topology_key: str, among: NodeSet) -> Iterator[str]:
-        """Yield the domain of each pod of a group that runs on a node of ``among`` with the key."""
-        nodes = self._world.index.nodes
-        for position in group.positions:
-            if among >> position & 1 and topology_key in nodes[position].labels:
-                yield nodes[position].labels[topology_key]
-
     @cached_property
     def charged(self) -> Charged:
         """What these pods use of quotas."""
@@ -75,9 +74,9 @@ class RunningPods:
         return found
 
     @cached_property
-    def waiting(self) -> tuple[Pod, ...]:
-        """The pods that wait for a node, one for each template."""
-        return tuple(dict.fromkeys(bound.pod for bound in self.pods if not bound.node))
+    def waiting(self) -> Mapping[Pod, int]:
+        """The pods that wait for a node: template → number."""
+        return Counter(bound.pod for bound in self.pods if not bound.node)
 
     @cached_property
     def _terms(self) -> Posted[tuple[int, int]]:
@@ -165,11 +164,9 @@ def matching_by_domain(
 
     It has only the domains with such a pod: there may be a domain for each node.
     """
-    counts: Counter[str] = Counter()
-    for group in others.in_reach(PodAffinityTerm("", selector), namespace):
-        if not group.terminating and group.nodes & among and selector.matches(group.pod.labels):
-            counts.update(others.domains_of(group, topology_key, among))
-    return counts
+    groups = others.in_reach(PodAffinityTerm("", selector), namespace)
+    selected = (group for group in groups if selector.matches(group.pod.labels))
+    return topology.counted_pods(selected, topology_key, among, others.index)
 
 
 def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:

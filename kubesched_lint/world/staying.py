@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.scheduler import eviction
+from kubesched_lint.scheduler.eviction import NOBODY, evicted
 from kubesched_lint.world.neighbours import nodes_near_pods_of_nobody
 from kubesched_lint.world.running import RunningPods, pods_of_others
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -13,32 +15,26 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.workload import Workload
 
-_NOBODY = -(1 << 40)
-"""A priority below all that the API server accepts: a pod with it preempts nothing."""
-_TERMINATES = _NOBODY - 1
 _UNKNOWN = 1 << 40
 """The priority of an unknown class: it may be above all."""
-_HELD = _UNKNOWN + 1
-"""Eviction makes no room by a pod that is already being deleted."""
 
 
 class Staying:
     """The running pods that stay against given workloads; used by ``staying`` and ``staying_beside_set``.
 
-    DefaultPreemption evicts pods of lower priority from one node that the preemptor can use, even against disruption
-    budgets (SelectVictimsOnNode of ``defaultpreemption/default_preemption.go``). The controller of an evicted pod makes
-    another one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself unless a
-    finalizer holds it. A preemptor can use the nodes of ``Member.usable`` that its required affinity allows.
+    A terminating pod goes by itself unless a finalizer holds it; others go by preemption (``scheduler/eviction``). A
+    preemptor can use the nodes of ``Member.usable`` that its required affinity allows.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._found: dict[tuple[NodeSet, ...], RunningPods] = {}
-        self._lowest = min((_rank(group) for group in pods_of_others(world).alike), default=_UNKNOWN)
+        groups = pods_of_others(world).alike
+        self._lowest = min((group.pod.priority or 0 for group in groups), default=_UNKNOWN)
+        self._some_leave = any(group.terminating and not group.kept_by_finalizers for group in groups)
 
     def against(self, workloads: Iterable[Workload]) -> RunningPods:
         """Return the running pods that stay, whatever these workloads preempt."""
@@ -50,9 +46,9 @@ class Staying:
             for w in workloads
             if (priority := preempting_priority(self._world.member(w).pod)) > self._lowest
         }
-        if not preemptors and self._lowest > _TERMINATES:
+        if not preemptors and not self._some_leave:
             return everyone
-        gone = self._gone(preemptors)
+        gone = evicted(everyone.alike, preemptors)[0]
         if gone not in self._found:
             kept = (
                 bound
@@ -63,19 +59,6 @@ class Staying:
             self._found[gone] = RunningPods(self._world, tuple(kept)) if any(gone) else everyone
         return self._found[gone]
 
-    def _gone(self, preemptors: Iterable[tuple[int, NodeSet]]) -> tuple[NodeSet, ...]:
-        """Return the nodes on which the pods of each group of ``alike`` may go."""
-        groups, found = pods_of_others(self._world).alike, []
-        for group in groups:
-            reached = EMPTY
-            for priority, nodes in preemptors:
-                if _rank(group) < priority:
-                    reached |= nodes
-            found.append(group.nodes if _rank(group) == _TERMINATES else group.nodes & reached)
-        come_back = [g.pod for g, nodes in zip(groups, found, strict=True) if nodes and any(b.owner for b in g.bound)]
-        then = max(map(preempting_priority, come_back), default=_NOBODY)
-        return tuple(g.nodes if _rank(g) < then else nodes for g, nodes in zip(groups, found, strict=True))
-
     @cached_property
     def beside_set(self) -> RunningPods:
         """The running pods that stay, whatever the manifests' workloads preempt."""
@@ -85,7 +68,7 @@ class Staying:
     def highest(self) -> int:
         """The highest priority with which a workload of the manifests may preempt."""
         ours = self._world.manifests.workloads
-        return max((preempting_priority(self._world.member(w).pod) for w in ours), default=_NOBODY)
+        return max((preempting_priority(self._world.member(w).pod) for w in ours), default=NOBODY)
 
 
 @once_per_world
@@ -129,19 +112,15 @@ def preempts(it: Member, other: Workload) -> bool:
 
 
 def preempting_priority(pod: Pod) -> int:
-    """Return the priority below which the pod may preempt other pods (podEligibleToPreemptRunningPods)."""
-    if pod.preemption_policy == "Never" or pod.scheduling_gates:
-        return _NOBODY
-    return _UNKNOWN if pod.priority_class and pod.priority is None else pod.priority or 0
+    """Return the priority below which the pod may preempt others; an unknown class may be above all."""
+    known = eviction.preempting_priority(pod)
+    return _UNKNOWN if known > NOBODY and _is_unknown(pod) else known
 
 
 def may_preempt(priority: int, pod: Pod) -> bool:
     """Return whether a preemptor of this priority (``preempting_priority``) may evict such a pod of the manifests."""
-    unknown = pod.priority is None and bool(pod.priority_class)
-    return priority > _NOBODY and (unknown or priority > (pod.priority or 0))
+    return priority > NOBODY and (_is_unknown(pod) or priority > (pod.priority or 0))
 
 
-def _rank(group: Alike) -> int:
-    if group.terminating:
-        return _HELD if group.kept_by_finalizers else _TERMINATES
-    return group.pod.priority or 0
+def _is_unknown(pod: Pod) -> bool:
+    return pod.priority is None and bool(pod.priority_class)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.findings import Release
 from kubesched_lint.releases import judged_by
 from kubesched_lint.validation.removed import removed_in
 
@@ -27,6 +28,9 @@ class NotRead(Struct, frozen=True):
     """What should have been read: files with errors, kustomizations that cannot be built."""
     others: tuple[str, ...] = ()
     """Sources of other tools, patches, and objects whose controllers make further ones, such as HelmRelease."""
+
+    releases: tuple[Release, ...] = ()
+    """The releases among ``others``: whatever their charts make may have any name in their namespace."""
 
     @property
     def is_nothing(self) -> bool:

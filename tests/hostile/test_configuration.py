@@ -122,7 +122,17 @@ def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -
 
 def test_every_key_is_judged() -> None:
     """A new key of the configuration has to be thought about here."""
-    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests", "max-age", "survive"}
+    harmless = {
+        "namespace",
+        "apply-order",
+        "strict-skips",
+        "formats",
+        "include-tests",
+        "max-age",
+        "min-read",
+        "survive",
+        "unclaimed",
+    }
     assert {key.name for key in KEYS} - harmless <= {*WEAKENING, *DECIDING}
 
 

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
+from kubesched_lint.lifecycle import matrix
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -109,6 +110,19 @@ def test_a_simulation_names_no_workload_for_every_row(monkeypatch: pytest.Monkey
     )
     assert len(found.outcomes) == 20
     assert len(named) <= 20
+
+
+def test_a_group_is_not_looked_up_for_each_of_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cell of a set whose workloads are all tied asked that of each, and hashed all of them each time."""
+    asked, real = [], matrix.group_of
+    monkeypatch.setattr(matrix, "group_of", lambda *given: asked.append(1) or real(*given))
+    counts = []
+    for size in (10, 20):
+        asked.clear()
+        files = SHAPES["ring"].make(size)
+        kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files), states=10)
+        counts.append(len(asked))
+    assert counts[1] <= 2.5 * counts[0]
 
 
 def test_all_pools_together_have_a_limit_of_machine_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.at_once import at_once
+from kubesched_lint.lifecycle.at_once import at_once, weakened
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
@@ -21,6 +23,9 @@ from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import thorough
 from tests.lifecycle.made_settings import nodes, workload
 from tests.lifecycle.test_tied import cluster, web
+from tests.program import called
+
+ROOT = Path(__file__).parents[2]
 
 
 def spread(key: str, skew: int = 1, **more: object) -> dict:
@@ -90,3 +95,21 @@ def test_no_deploy_puts_more_pods_into_one_domain(found, own, other, key) -> Non
     limits = {limit.key: limit.most for limit in at_once(setting, 0)}
     assume(key in limits)
     assert most_placed(setting, 0, key) <= limits[key]
+
+
+def test_a_change_that_weakens_the_protection_says_so_in_plan() -> None:
+    case = ROOT / "fixtures" / "outsiders" / "inert-anti-affinity" / "plan-loses-protection"
+    done = called("plan", "before", "after", "-c", "cluster.yaml", cwd=case)
+    assert "one lost node may now take all 3 pods at once (before: 1 of 3)" in done.stdout
+    value = json.loads(called("plan", "before", "after", "-c", "cluster.yaml", "-f", "json", cwd=case).stdout)
+    (row,) = value["workloads"]
+    assert row["lostAtOnce"][0] == {"domain": "node", "before": 1, "after": 3, "wanted": 3}
+    back = called("plan", "after", "before", "-c", "cluster.yaml", cwd=case).stdout
+    assert "at once" not in back
+
+
+def test_more_replicas_alone_weaken_nothing() -> None:
+    before, after = (Setting(cluster(), Inventory(), (web(n, "100m", spread(ZONE)),)) for n in (3, 7))
+    assert not list(weakened(list(at_once(before, 0)), list(at_once(after, 0))))
+    lost = Setting(cluster(), Inventory(), (web(7, "100m"),))
+    assert [new.domain for _, new in weakened(list(at_once(after, 0)), list(at_once(lost, 0)))] == ["node", "zone"]

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report import as_github, as_json, as_markdown, as_text
+from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import verdict
 from kubesched_lint.report.html import page
@@ -19,6 +19,15 @@ from tests.program import called
 
 RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r{0}}}\n"
 APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+CLUSTER = {
+    "apiVersion": "kubesched-lint/v1",
+    "kind": "ClusterSketch",
+    "nodes": [{"name": "worker", "count": 3, "allocatable": {"cpu": "4", "memory": "16Gi"}}],
+    "objects": [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "uploads", "namespace": "other"}},
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "critical"}, "value": 1},
+    ],
+}
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
 WEB = """\
 apiVersion: apps/v1
@@ -47,13 +56,19 @@ def judged(folder: Path, **more: object) -> Report:
 def test_the_verdict_says_what_was_not_read(tmp_path: Path) -> None:
     releases = "---\n".join(RELEASE.format(n) for n in range(3))
     report = judged(write(tmp_path, web=WEB, releases=releases, app=APPLICATION))
-    words = "no findings in the 1 workload read; 3 HelmReleases and 1 Application were not read"
+    words = "no findings in the 1 workload read; 3 of 3 releases not read (r0, r1, r2); 1 Application was not read"
     assert verdict(report) == words
     context = RenderContext()
     for render in (as_text.render, as_markdown.render, as_github.render, page.render):
         assert words in "".join(render(report, context))
     summary = json.loads("".join(as_json.render(report, context)))["summary"]
     assert (summary["workloads"], summary["notJudged"]) == (1, {"HelmRelease": 3, "Application": 1})
+    assert (summary["releases"]["total"], summary["releases"]["read"]) == (3, 0)
+    first = summary["releases"]["notRead"][0]
+    assert (first["name"], first["path"], first["line"]) == ("r0", str(tmp_path / "releases.yaml"), 1)
+    (run,) = json.loads("".join(as_sarif.render(report, context)))["runs"]
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert told["message"]["text"] == "3 of 3 releases not read (r0, r1, r2); 1 Application was not read"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +86,7 @@ def test_the_verdict_says_what_was_not_read(tmp_path: Path) -> None:
         ({"more": CONFIG}, "no findings"),
         (
             {"a": WEB.replace("replicas", "x").replace("cpu: 100m", "cpu: -1"), "r": RELEASE.format(1)},
-            "1 error; 1 HelmRelease was",
+            "1 error; 1 of 1 release not read (r1)",
         ),
     ],
 )
@@ -144,19 +159,60 @@ def test_what_a_kustomization_hides_that_is_not_built_is_no_clean_bill(
 
 
 @pytest.mark.parametrize(
-    ("texts", "code"),
+    ("texts", "code", "code_of_set"),
     [
-        ({"r": RELEASE.format(1)}, 2),
-        ({"r": APPLICATION, "c": CONFIG}, 2),
-        ({"chart__Chart": "name: c\n", "c": CONFIG}, 2),
-        ({"r": RELEASE.format(1), "web": WEB}, 0),
-        ({"c": CONFIG}, 0),
+        ({"r": RELEASE.format(1)}, 2, 2),
+        ({"r": APPLICATION, "c": CONFIG}, 2, 2),
+        ({"chart__Chart": "name: c\n", "c": CONFIG}, 2, 0),
+        ({"r": RELEASE.format(1), "web": WEB}, 0, 0),
+        ({"c": CONFIG}, 0, 0),
     ],
 )
-def test_hooks_fail_where_nothing_was_judged(tmp_path: Path, texts: dict[str, str], code: int) -> None:
+def test_it_is_an_error_that_nothing_was_judged(
+    tmp_path: Path, texts: dict[str, str], code: int, code_of_set: int
+) -> None:
+    """In a hook for any file; of a set beside releases, which are surely a part of it."""
     write(tmp_path, **texts)
     done = called("lint", ".", "--no-config", "--require-workloads", cwd=tmp_path)
     assert done.returncode == code, done.stdout
     assert ("error: not judged: no workload was read, and 1 " in done.stdout) == (code == 2)
     assert ("kubesched-lint lint -" in done.stdout) >= (code == 2)
-    assert called("lint", ".", "--no-config", cwd=tmp_path).returncode == 0
+    assert called("lint", ".", "--no-config", cwd=tmp_path).returncode == code_of_set
+    assert called("lint", ".", "--no-config", "--partial", cwd=tmp_path).returncode == 0
+
+
+def test_a_gate_of_coverage_names_its_line(tmp_path: Path) -> None:
+    write(tmp_path, r=RELEASE.format(1), web=WEB)
+    (tmp_path / "kubesched.toml").write_text('namespace = "shop"\nmin-read = 1\n')
+    done = called("lint", ".", cwd=tmp_path)
+    assert (done.returncode, "kubesched.toml:2" in done.stdout) == (2, True)
+    assert "min-read = 1: only 0 % was read; 1 of 1 release not read (r1)" in done.stdout
+    assert called("lint", ".", "--min-read", "0", cwd=tmp_path).returncode == 0
+    done = called("lint", ".", "--no-config", "--min-read", "80", cwd=tmp_path)
+    assert (done.returncode, "--min-read" in done.stdout) == (2, True)
+
+
+CLAIM = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  priorityClassName: high
+  volumes: [{name: data, persistentVolumeClaim: {claimName: web}}]
+  containers: [{name: web, image: "web:1", resources: {requests: {cpu: 100m}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("namespace", "rules"),
+    [("", {"priority-class-missing", "pvc-missing"}), ("other", {"pvc-missing"}), ("shop", set())],
+)
+def test_what_an_unread_release_may_make_is_not_called_absent(tmp_path: Path, namespace: str, rules: set[str]) -> None:
+    release = {"r": RELEASE.format(1).replace("{name:", f"{{namespace: {namespace}, name:")} if namespace else {}
+    (tmp_path / "cluster.yaml").write_text(json.dumps(CLUSTER))
+    write(tmp_path, web=CLAIM, **release)
+    report = judged(tmp_path, cluster=str(tmp_path / "cluster.yaml"))
+    absent = {"priority-class-missing", "pvc-missing"}
+    assert {finding.rule for finding in report.findings} & absent == rules
+    quiet = {skip.rule for skip in report.skipped if "1 release (r1) not read may make" in skip.reason}
+    assert quiet == absent - rules

@@ -175,3 +175,12 @@ def test_nothing_raises_and_every_place_is_in_the_file(data: bytes, path: str) -
         assert 0 <= entry.line <= lines
         if isinstance(entry, Document):
             entry.span(("a", 0), key=True)
+
+
+def test_a_folder_that_lies_too_deep_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 600)
+    deep.mkdir(parents=True)
+    (deep / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (error,) = find_files([str(tmp_path)])
+    assert isinstance(error, InputError)
+    assert "folders deep" in error.message

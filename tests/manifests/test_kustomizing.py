@@ -152,8 +152,13 @@ def text_of(outcome: Rendered | RenderError, tree: KustomizeTree) -> str:
     if isinstance(outcome, RenderError):
         return f"error: {outcome}"
     lines = outcome.text.split("\n")
-    mark = "      path: "
-    return "\n".join(f"{mark}{outcome.real(x.removeprefix(mark))}" if x.startswith(mark) else x for x in lines)
+    marks = ("      path: ", "      configuredIn: ")
+
+    def shown(line: str) -> str:
+        mark = next((mark for mark in marks if line.startswith(mark)), "")
+        return f"{mark}{outcome.real(line.removeprefix(mark))}" if mark else line
+
+    return "\n".join(map(shown, lines))
 
 
 def one_by_one(tree: KustomizeTree) -> Rendered | RenderError:

@@ -41,6 +41,7 @@ render = false
 partial = true
 fail-on = "warning"
 max-age = "7d"
+min-read = 80
 fresh-pods = "12h"
 survive = ["hpa-max", "drain"]
 strict-skips = true
@@ -100,6 +101,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "partial": True,
         "fail-on": "warning",
         "max-age": "7d",
+        "min-read": 80,
         "fresh-pods": "12h",
         "survive": ("hpa-max", "drain"),
         "strict-skips": True,
@@ -119,11 +121,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:30")
+    assert (most.value, most.origin) == (500, "kubesched.toml:31")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:36"
+    assert override.origin == "kubesched.toml:37"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

@@ -101,6 +101,7 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
         workloads=sum(summary.workloads for summary in inputs),
         unread_kinds=dict(kinds),
         unjudged=dict(unjudged),
+        releases=tuple(release for summary in inputs for release in summary.releases),
         cluster="; ".join(lines(lambda summary: summary.cluster)),
         rules=max(summary.rules for summary in of.values()),
         notes=tuple(_texts(of, lambda summary: summary.notes)),

@@ -111,7 +111,7 @@ def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
 def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:
     """Yield for each kind that a controller renders how many there are, where the first one is, and what to run."""
     places: dict[tuple[str, str], list[str]] = {}
-    for unread in manifests.unread:
+    for unread in manifests.delivering:
         if command := rendering_command(unread):
             places.setdefault((unread.kind, command), []).append(f"{unread.path}:{unread.line}")
     for (kind, command), found in places.items():

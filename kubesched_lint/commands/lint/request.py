@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kubesched_lint.linter.options import Options
     from kubesched_lint.manifests.inputs import Progress
     from kubesched_lint.project.changed import Changes
+    from kubesched_lint.project.config import Given
     from kubesched_lint.rulebook.library import Rulebook
 
 
@@ -38,6 +39,8 @@ class Request(Struct, frozen=True):
     config_file: str = ""
     max_age: str | None = None
     """A duration such as ``7d``: an older snapshot is an error."""
+    min_read: Given | None = None
+    """The least share of releases that must be read, in percent; None if nobody asks."""
     require_workloads: bool = False
     """Whether it is an error that no workload was read beside what makes pods and was not judged."""
     is_one_of_many: bool = False

@@ -25,7 +25,7 @@ from kubesched_lint.commands.lint.remarks import (
 )
 from kubesched_lint.commands.lint.request import Before
 from kubesched_lint.commands.lint.request import Request as Request
-from kubesched_lint.commands.lint.unjudged import requiring_workloads, with_what_is_not_judged
+from kubesched_lint.commands.lint.unjudged import covering, requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Report, Summary
 from kubesched_lint.linter.lint import lint
@@ -213,9 +213,7 @@ def checked(
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
-    report = (
-        requiring_workloads(report, request.paths, partial=options.partial) if request.require_workloads else report
-    )
+    report = covering(requiring_workloads(report, request, partial=options.partial), request.min_read)
     report = with_owners(_saying_what_is_weaker(report, judged, changes, request))
     return LintRun(report, options, material, held)
 
@@ -383,6 +381,10 @@ def files_of(
     """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
     store = _cache_folder if cache else None
+    if options.applied:
+        from kubesched_lint.delivery.entries import applied_files  # most sets are files
+
+        return applied_files(paths, is_excluded, progress, store)
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from kubesched_lint.commands.lint.request import Request
+from kubesched_lint.custom.kinds import is_release
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM, TERRAFORM, YTT
 from kubesched_lint.manifests.document import Unread
-from kubesched_lint.text import not_read
+from kubesched_lint.project.config import Given
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
 _RENDERED_ELSEWHERE = {
@@ -46,13 +48,19 @@ def may_make_pods(unread: Unread) -> bool:
 def with_what_is_not_judged(summary: Summary, manifests: ManifestSet) -> Summary:
     """Return the summary with what nobody applies, and with what makes pods and was not judged."""
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
-    return replace(summary, left_out=left_out, unjudged=_unjudged(manifests))
+    return replace(summary, left_out=left_out, unjudged=_unjudged(manifests), releases=manifests.releases)
 
 
 def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     """Return how many there are of each kind of thing that makes pods and was not judged."""
     counts: dict[str, int] = {}
+    delivering = set(manifests.delivering)
+    for release in manifests.releases:
+        if release.why:
+            counts[release.kind] = counts.get(release.kind, 0) + 1
     for unread in manifests.unread:
+        if is_release(unread.api_version, unread.kind) or (rendering_command(unread) and unread not in delivering):
+            continue
         if rendering_command(unread) or unread.wraps_pod_template or unread.why or may_make_pods(unread):
             counts[unread.kind] = counts.get(unread.kind, 0) + 1
     skipped = {(item.path, item.unrendered or _TEMPLATES.get(item.reason, "")) for item in manifests.skipped}
@@ -62,17 +70,32 @@ def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     return counts
 
 
-def requiring_workloads(report: Report, paths: Sequence[str], *, partial: bool = False) -> Report:
+def requiring_workloads(report: Report, request: Request, *, partial: bool = False) -> Report:
     """Return the report with an error if no workload was read beside what makes pods and was not judged.
 
-    Another error says already that the run is no answer. The files of a commit (``partial``) can be left out of a hook.
+    Only beside releases and Applications it is always one; beside charts and templates, which may be no part of the
+    set, if the user asks for it. Another error says already that the run is no answer. The files of a commit
+    (``partial``) can be left out of a hook.
     """
     summary = report.summary
-    if summary.workloads or not summary.unjudged or report.errors:
+    is_set = not partial and not summary.unjudged.keys().isdisjoint(kind for _, kind in _RENDERED_ELSEWHERE)
+    if summary.workloads or not summary.unjudged or report.errors or not (request.require_workloads or is_set):
         return report
     words = (
-        f"not judged: no workload was read, and {not_read(summary.unjudged)}. Render them and pipe the output "
+        f"not judged: no workload was read, and {summary.gaps}. Render them and pipe the output "
         "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
         "with helm"
     ) + (". A hook for single files passes without such files: name them in its `exclude`" if partial else "")
-    return replace(report, errors=(InputError(paths[0] if paths else "<no input>", words),))
+    return replace(report, errors=(InputError(request.paths[0] if request.paths else "<no input>", words),))
+
+
+def covering(report: Report, least: Given | None) -> Report:
+    """Return the report with an error if a smaller share of what installs charts was read than ``min-read`` says."""
+    summary = report.summary
+    left = sum(summary.unjudged.values())
+    read = len(summary.releases) - len(summary.unread_releases)
+    if least is None or not left or read * 100 >= int(str(least.value)) * (read + left):
+        return report
+    words = f"min-read = {least.value}: only {read * 100 // (read + left)} % was read; {summary.gaps}"
+    path, _, line = ("--min-read", "", "") if least.is_flag else least.origin.rpartition(":")
+    return replace(report, errors=(*report.errors, InputError(path, words, int(line or 0))))

@@ -13,6 +13,7 @@ from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
+from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
@@ -65,6 +66,8 @@ class WorkloadPlan(Struct, frozen=True):
 
     zones: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """Its pods per zone in one placement before and after the change, if these differ."""
+    weakened: tuple[tuple[AtOnce, AtOnce], ...] = ()
+    """Losses that may take a larger part of its pods at once than before the change: before, after."""
     is_compared: bool = False
     """Whether its events were simulated before and after the change."""
     mend: str = ""
@@ -80,7 +83,7 @@ class WorkloadPlan(Struct, frozen=True):
         """What a reader sees of it; where it is written may differ."""
         change = None if self.change is None else replace(self.change, location=None, line=None)
         cells = ((c.event, *(each and seen(each) for each in (c.before, c.after))) for c in self.cells)
-        return self.object, change, tuple(cells), self.zones
+        return self.object, change, tuple(cells), self.zones, self.weakened
 
     @property
     def is_refused(self) -> bool:

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.worlds import grown_world
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.nodepools.terraform import TerraformPools
 from kubesched_lint.commands.plan.changes import ObjectChange, beside_running, other_changes
@@ -32,12 +34,14 @@ from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.at_once import AtOnce, at_once, weakened
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.partly_compared import same_values
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
+from kubesched_lint.world.world import World
 
 
 class _Judged(Struct, frozen=True):
@@ -64,7 +68,13 @@ class _Judged(Struct, frozen=True):
                 is_open = ref in changes and ref in unknown
                 cells_of_it, both = cells.get(ref, ()), ref in self.scene.shown and ref in old and ref in new
                 yield WorkloadPlan(
-                    ref, changes.get(ref), cells_of_it, is_open=is_open, zones=self.zones(ref), is_compared=both
+                    ref,
+                    changes.get(ref),
+                    cells_of_it,
+                    is_open=is_open,
+                    zones=self.zones(ref),
+                    weakened=tuple(self.weakened(ref)) if both and ref in changes else (),
+                    is_compared=both,
                 )
 
     def zones(self, ref: ObjectRef) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -74,6 +84,11 @@ class _Judged(Struct, frozen=True):
         old, new = (end.zones for end in self.ends)
         there = ref in old and ref in new and all(ref in side for side in self.scene.workloads)
         return (old[ref], new[ref]) if there and old[ref] != new[ref] else None
+
+    def weakened(self, ref: ObjectRef) -> Iterator[tuple[AtOnce, AtOnce]]:
+        """Yield losses that may take a larger part of a changed workload at once than before: before, after."""
+        old, new = (list(_at_once(side.world, ref)) for side in self.scene.sides)
+        yield from weakened(old, new)
 
     def open(self) -> frozenset[ObjectRef]:
         """The workloads that may be affected: cells are established on neither side."""
@@ -95,6 +110,13 @@ class _Judged(Struct, frozen=True):
             side = self.scene.after
             yield from not_modelled(side.once.options.kubernetes_version, side.cluster.server_version)
             yield from agreement(side.cluster, side.world.premises)
+
+
+def _at_once(world: World, ref: ObjectRef) -> Iterator[AtOnce]:
+    setting = setting_of(grown_world(world))
+    for number, workload in enumerate(setting.workloads):
+        if workload.ref == ref:
+            yield from at_once(setting, number)
 
 
 def plan(

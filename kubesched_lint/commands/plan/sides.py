@@ -77,10 +77,13 @@ def changed_submodules(before: Side, after: Side) -> Iterator[InputError]:
 
 
 @contextmanager
-def sides_of(base: str, paths: Sequence[str], beside: Sequence[str] = ()) -> Iterator[tuple[Side, Side]]:
+def sides_of(
+    base: str, paths: Sequence[str], beside: Sequence[str] = (), *, whole: bool = False
+) -> Iterator[tuple[Side, Side]]:
     """Yield (before, after) of ``base``: a commit, a range of commits, or an existing file or folder.
 
-    The copy of a commit has the files ``beside`` the paths, too, if they are in the repository. Raises SideError.
+    The copy of a commit has the files ``beside`` the paths, too, if they are in the repository; ``whole``: it has all
+    files, because the paths are entry points, from which any may be reached. Raises SideError.
     """
     given = tuple(paths)
     if os.path.lexists(base):
@@ -91,11 +94,13 @@ def sides_of(base: str, paths: Sequence[str], beside: Sequence[str] = ()) -> Ite
     with ExitStack() as stack:
         try:
             tree = _work_tree(given)
-            after = _copied(stack, tree, commit_of(tree, last), last, given, ()) if dots else _checked_out(tree, given)
+            reached = (tree.top,) if whole else ()
+            head = commit_of(tree, last) if dots else ""
+            after = _copied(stack, tree, head, last, given, reached) if dots else _checked_out(tree, given)
             start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
             is_older = dots != ".." and start != commit_of(tree, first)
             name = f"where {last} left {first}" if is_older else first
-            before = _copied(stack, tree, start, name, given, beside)
+            before = _copied(stack, tree, start, name, given, (*beside, *reached))
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):

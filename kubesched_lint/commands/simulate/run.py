@@ -34,6 +34,7 @@ from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.at_once import at_once
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
@@ -225,7 +226,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
-    rows = base.scored(rows)
+    rows = tuple(replace(row, at_once=tuple(at_once(setting, row.number))) for row in base.scored(rows))
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]

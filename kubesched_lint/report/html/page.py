@@ -23,7 +23,7 @@ from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.report.html.topology import picture, view
 from kubesched_lint.report.words import esc
-from kubesched_lint.text import not_read, plural
+from kubesched_lint.text import plural
 
 _KEYS = (
     ("j  k", "next and previous finding"),
@@ -55,7 +55,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     if seen is not None and drawn:
         status = '<p id="status" aria-live="polite"></p><ul id="chips"></ul>'
         yield from part("cluster", "The cluster", (f"{status}\n", *picture(seen.diagram)), tag="aside")
-    missing = f" {esc(not_read(report.summary.unjudged))}." if report.summary.unjudged else ""
+    missing = f" {esc(report.summary.gaps)}." if report.summary.gaps else ""
     nothing = f'<p class="calm">No findings: nothing that was checked keeps a pod from a node.{missing}</p>'
     yield from part("findings", "Findings", sections(this, context) if this.causes else [nothing])
     yield "</div>\n"

@@ -1,0 +1,215 @@
+"""Follow Applications of Argo CD: read the folder of each, and follow the Applications in it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from kubesched_lint.delivery.argocd_objects import (
+    APPLICATION,
+    APPLICATION_SET,
+    Application,
+    CannotMakeError,
+    application_of,
+    applications_of,
+    is_open,
+    matches,
+)
+from kubesched_lint.delivery.flux import Building, Found
+from kubesched_lint.delivery.flux_objects import is_kind, listed, mapping
+from kubesched_lint.files import content_at
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Skipped
+from kubesched_lint.manifests.filling import Homing
+from kubesched_lint.manifests.flux import folder_in
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
+from kubesched_lint.manifests.kustomize_tree import Applier, tree_applied
+from kubesched_lint.manifests.kustomizing import render_trees
+from kubesched_lint.manifests.limits import MOST_FOLDERS
+from kubesched_lint.manifests.loader import documents_of
+from kubesched_lint.manifests.overlays import outcome_of
+from kubesched_lint.manifests.walking import Found as FoundFile
+from kubesched_lint.manifests.walking import Walk
+
+REMOTE = "remote Application"
+"""What Argo CD takes from elsewhere, in words."""
+
+
+class ArgoFollowing:
+    """The Applications that are reached, and what their folders become, by cluster."""
+
+    def __init__(self, building: Building, addresses: Iterable[str]) -> None:
+        self._building = building
+        self._own = {_plain(address) for address in addresses}
+        self.applications: dict[str, Application] = {}
+        self._found: dict[str, list[Found]] = {}
+
+    def follow(self, first: Iterable[Document]) -> None:
+        """Read the Applications, and all that they reach."""
+        wave = [made for document in first for made in self._made(document)]
+        while wave:
+            new = [one for one in wave if self._is_new(one)]
+            wave = [made for one in new for document in self._read(one) for made in self._made(document)]
+
+    @property
+    def clusters(self) -> Sequence[str]:
+        return sorted({application.cluster for application in self.applications.values()})
+
+    def files(self, cluster: str) -> Iterator[Found]:
+        """Yield what a cluster gets."""
+        for name, application in self.applications.items():
+            if application.cluster == cluster:
+                yield from self._found[name]
+
+    def _made(self, document: Document) -> Iterator[Application]:
+        if is_kind(document.api_version, document.kind, APPLICATION):
+            yield application_of(document)
+        elif is_kind(document.api_version, document.kind, APPLICATION_SET):
+            try:
+                yield from applications_of(document, self._building.root)
+            except (CannotMakeError, OSError) as error:
+                where = document.location(())
+                yield Application(document.name, {"why": str(error)}, where)
+
+    def _is_new(self, application: Application) -> bool:
+        if application.name in self.applications or len(self.applications) >= MOST_FOLDERS:
+            return False
+        self.applications[application.name] = application
+        return True
+
+    def _read(self, application: Application) -> Iterator[Document]:
+        """Read the folders of an Application; yield the Applications in them."""
+        found = [each for source in application.sources for each in self._of_source(application, source)]
+        self._found[application.name] = found
+        for each in found:
+            if isinstance(each, InputFile):
+                for entry in documents_of(each, _is_followed):
+                    if isinstance(entry, Document) and _is_followed(entry.api_version, entry.kind):
+                        yield entry
+
+    def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found]:
+        place, span = application.where.path, application.where.span
+        named = f"Application {application.name}"
+        path = source.get("path")
+        if application.spec.get("why"):
+            yield Skipped(place, span.line, f"{named}: {application.spec['why']}", unrendered=REMOTE)
+        elif source.get("chart"):
+            yield Skipped(place, span.line, f"{named} installs the chart {source['chart']}", unrendered=REMOTE)
+        elif not isinstance(path, str):
+            if not source.get("ref"):
+                yield Skipped(place, span.line, f"{named} names no folder", unrendered=REMOTE)
+        elif is_open((path, source.get("repoURL"))) or is_open([path]):
+            yield Skipped(place, span.line, f"{named}: {path} is a template that nobody fills", unrendered=REMOTE)
+        elif _plain(str(source.get("repoURL"))) not in self._own:
+            yield Skipped(place, span.line, f"{named} takes it from {source.get('repoURL')}", unrendered=REMOTE)
+        else:
+            folder = folder_in(self._building.root, path.lstrip("/"), self._building.root)
+            if folder:
+                yield from self._of_folder(application, source, folder)
+            else:
+                words = f"{named} applies {path}, and there is no such folder: Argo CD applies nothing of it"
+                yield InputError(place, words, span.line, span.column)
+
+    def _of_folder(self, application: Application, source: Mapping[str, Any], folder: str) -> Iterator[Found]:
+        shown = os.path.relpath(folder)
+        if os.path.lexists(os.path.join(folder, "Chart.yaml")) or source.get("helm"):
+            reason = f"Application {application.name} renders a chart: its templates are not read"
+            yield Skipped(shown, 0, reason, unrendered="Helm chart")
+        elif source.get("kustomize") or any(os.path.lexists(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
+            yield self._built(application, source, shown)
+        else:
+            yield from self._files(application, mapping(source.get("directory")), folder, shown)
+
+    def _built(self, application: Application, source: Mapping[str, Any], shown: str) -> Found:
+        by = Applier(
+            application.name, lambda value: _changed(value, mapping(source.get("kustomize"))), application.where
+        )
+        tree = tree_applied(shown, self._building.root, by)
+        if tree.obstacle is None:
+            done = render_trees([tree], self._building.tool, self._building.store)
+            found = outcome_of(tree, self._building.tool, done[tree.key])
+        else:
+            found = tree.obstacle
+        if isinstance(found, InputFile):
+            return replace(found, filling=Homing(application.namespace))
+        words = f"Argo CD applies nothing of Application {application.name}"
+        if isinstance(found, Skipped):
+            return replace(found, unrendered="kustomization")
+        if found.line:
+            return replace(found, message=f"{found.message}: {words}")
+        place, span = application.where.path, application.where.span
+        return InputError(place, f"{words}, because {shown} does not build: {found.message}", span.line, span.column)
+
+    def _files(
+        self, application: Application, directory: Mapping[str, Any], folder: str, shown: str
+    ) -> Iterator[Found]:
+        wanted, left_out = (_patterns(directory.get(key)) for key in ("include", "exclude"))
+        for item in Walk(shown, self._building.root).below(shown, folder):
+            if not isinstance(item, FoundFile):
+                if isinstance(item, InputError):
+                    yield item
+                continue
+            below = os.path.relpath(item.real, folder)
+            if (os.sep in below and not directory.get("recurse")) or not below.endswith(SUFFIXES):
+                continue
+            if (wanted and not _is_one_of(below, wanted)) or _is_one_of(below, left_out):
+                continue
+            try:
+                data = content_at(item.real, LARGEST)
+            except OSError as error:
+                yield InputError(item.path, (error.strerror or str(error)).lower())
+                continue
+            yield InputFile(os.path.normpath(item.path), data, real=item.real, filling=Homing(application.namespace))
+
+
+def addresses_in(documents: Iterable[Document], root: str) -> list[str]:
+    """Return the addresses of this repository: those that most Applications give for folders that are in it."""
+    found: Counter[str] = Counter()
+    for document in documents:
+        spec = mapping(document.value.get("spec"))
+        spec = mapping(mapping(spec.get("template")).get("spec")) or spec
+        for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
+            path, address = source.get("path"), source.get("repoURL")
+            is_here = isinstance(path, str) and ("{{" in path or folder_in(root, path.lstrip("/"), root))
+            if is_here and isinstance(address, str) and "{{" not in address:
+                found[_plain(address)] += 1
+    return [address for address, _ in found.most_common(1)]
+
+
+def _is_followed(api_version: object, kind: object) -> bool:
+    return any(is_kind(api_version, kind, one) for one in (APPLICATION, APPLICATION_SET))
+
+
+def _changed(value: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the kustomization with what an Application sets in it."""
+    changed = dict(value)
+    for key in ("namePrefix", "nameSuffix", "namespace"):
+        if settings.get(key):
+            changed[key] = settings[key]
+    for key in ("patches", "components", "replicas"):
+        if settings.get(key):
+            changed[key] = [*listed(value.get(key)), *listed(settings[key])]
+    if settings.get("commonLabels"):
+        changed["commonLabels"] = {**mapping(value.get("commonLabels")), **mapping(settings["commonLabels"])}
+    return changed
+
+
+def _plain(address: str) -> str:
+    """Return the address of a repository without what two spellings of it may differ in."""
+    text = address.strip().lower().removesuffix("/").removesuffix(".git")
+    text = text.partition("://")[2] or text
+    return text.rpartition("@")[2].replace(":", "/")
+
+
+def _patterns(text: object) -> list[str]:
+    """Return the patterns of ``{a,b}`` or of one."""
+    plain = text.strip() if isinstance(text, str) else ""
+    return [one.strip() for one in plain.removeprefix("{").removesuffix("}").split(",") if one.strip()]
+
+
+def _is_one_of(path: str, patterns: Iterable[str]) -> bool:
+    return any(matches(path, pattern) or matches(os.path.basename(path), pattern) for pattern in patterns)

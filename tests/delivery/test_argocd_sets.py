@@ -1,0 +1,189 @@
+"""What Argo CD applies from Applications and ApplicationSets of a repository, cluster by cluster."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.delivery.argocd_objects import matches
+from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.linter.options import EVERYTHING, Options
+from kubesched_lint.linter.reading import ManifestSet
+from tests.delivery.test_flux_sets import WEB, write
+from tests.program import called
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+
+OWN = "https://github.com/example/own.git"
+
+
+def application(name: str, source: str, namespace: str = "shop", server: str = "") -> str:
+    where = f"server: '{server}', " if server else ""
+    return (
+        f"---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}}}\n"
+        f"spec:\n  destination: {{{where}namespace: {namespace}}}\n  source: {source}\n"
+    )
+
+
+def own(path: str, more: str = "") -> str:
+    return f"{{repoURL: '{OWN}', path: {path}{more}}}"
+
+
+def generated(generators: str, path: str = "'{{path}}'", server: str = "", template: bool = False) -> str:
+    where = f"server: '{server}', " if server else ""
+    return (
+        "---\napiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\n"
+        f"spec:\n  goTemplate: {str(template).lower()}\n  generators: {generators}\n  template:\n"
+        f"    metadata: {{name: '{'{{.path.basename}}' if template else '{{path.basename}}{{name}}'}'}}\n"
+        f"    spec: {{destination: {{{where}namespace: shop}}, source: {own(path)}}}\n"
+    )
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {".git/HEAD": "ref: refs/heads/main\n"})
+    return tmp_path
+
+
+def read(files: Mapping[str, str], entry: str = "argo") -> ManifestSet:
+    write(Path.cwd(), files)
+    options = Options(applied=True, together=(EVERYTHING,), kinds=Kinds(reads_named=True))
+    return read_manifests([entry], options)
+
+
+def names(found: ManifestSet) -> list[str]:
+    assert found.errors == ()
+    return sorted(f"{workload.namespace}/{workload.name}" for workload in found.inventory.workloads)
+
+
+def web(name: str) -> str:
+    return WEB.replace("web", name)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", ["shop/a"]),
+        (", directory: {recurse: true}", ["shop/a", "shop/deep"]),
+        (", directory: {recurse: true, exclude: 'inner/*'}", ["shop/a"]),
+        (", directory: {recurse: true, include: '{deep.yaml,x}'}", ["shop/deep"]),
+        (", kustomize: {namePrefix: p-}", ["shop/p-a", "shop/p-deep"]),
+    ],
+)
+def test_a_folder_is_read_as_its_settings_say(repo: Path, more: str, expected: list[str]) -> None:
+    files = {"app/a.yaml": web("a"), "app/inner/deep.yaml": web("deep")}
+    assert names(read({**files, "argo/app.yaml": application("app", own("app", more))})) == expected
+
+
+def test_applications_of_applications_are_followed(repo: Path) -> None:
+    root = application("root", own("apps"), "argocd")
+    children = {"apps/a.yaml": application("a", own("a")), "apps/b.yaml": application("b", own("b"))}
+    overlay = {"b/kustomization.yaml": "resources: [b.yaml]\nnamespace: other\n", "b/b.yaml": web("b")}
+    found = read({"argo/root.yaml": root, **children, "a/a.yaml": web("a"), **overlay}, "argo/root.yaml")
+    assert names(found) == ["other/b", "shop/a"]
+    assert found.not_read.is_nothing
+    (entry,) = repository_of(".").entries()
+    assert entry.path == "argo/root.yaml"
+
+
+@pytest.mark.parametrize(
+    ("source", "words", "kind"),
+    [
+        ("{repoURL: 'https://charts.example.com', chart: redis}", "installs the chart redis", "remote Application"),
+        ("{repoURL: 'https://github.com/example/other', path: a}", "takes it from", "remote Application"),
+        (own("chart"), "renders a chart", "Helm chart"),
+    ],
+)
+def test_what_is_not_in_the_repository_is_said(repo: Path, source: str, words: str, kind: str) -> None:
+    files = {"chart/Chart.yaml": "name: c\n", "a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
+    found = read({**files, "argo/other.yaml": application("other", source)})
+    assert names(found) == ["shop/a"]
+    (skipped,) = found.skipped
+    assert words in skipped.reason
+    assert skipped.unrendered == kind
+
+
+def test_a_folder_that_does_not_exist_is_an_error_at_its_line(repo: Path) -> None:
+    files = {"a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
+    found = read({**files, "argo/gone.yaml": application("gone", own("gone"))})
+    (error,) = found.errors
+    assert (error.path, error.line) == ("argo/gone.yaml", 7)
+    assert "Argo CD applies nothing of it" in error.message
+    assert called("lint", "--no-config", cwd=repo).returncode == 2
+
+
+DIRECTORIES = f"[{{git: {{repoURL: '{OWN}', directories: [{{path: apps/*}}, {{path: apps/off, exclude: true}}]}}}}]"
+LIST = "[{list: {elements: [{name: '', path: apps/a, path.basename: a}]}}]"
+FILES = f"[{{git: {{repoURL: '{OWN}', files: [{{path: 'conf/*.yaml'}}]}}}}]"
+TWO = f"[{{matrix: {{generators: [{{list: {{elements: [{{name: '-x'}}]}}}}, {DIRECTORIES[1:-1]}]}}}}]"
+MERGED = "[{merge: {mergeKeys: [name], generators: [{list: {elements: [{name: n, path: none}]}}, OTHER]}}]".replace(
+    "OTHER", "{list: {elements: [{name: n, path: apps/b}]}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (generated(DIRECTORIES), ["shop/a", "shop/b"]),
+        (generated(DIRECTORIES, "'{{ .path.path }}'", template=True), ["shop/a", "shop/b"]),
+        (generated(LIST), ["shop/a"]),
+        (generated(FILES, "'{{folder}}'"), ["shop/b"]),
+        (generated(TWO), ["shop/a", "shop/b"]),
+        (generated(MERGED), ["shop/b"]),
+    ],
+)
+def test_sets_of_applications_are_made_of_their_generators(repo: Path, text: str, expected: list[str]) -> None:
+    apps = {f"apps/{name}/x.yaml": web(name) for name in ("a", "b", "off")}
+    found = read({"argo/all.yaml": text, **apps, "conf/b.yaml": "folder: apps/b\n"}, "argo/all.yaml")
+    assert names(found) == expected
+
+
+def test_other_generators_are_said(repo: Path) -> None:
+    files = {"a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
+    found = read({**files, "argo/all.yaml": generated("[{clusters: {}}]")})
+    (skipped,) = found.skipped
+    assert "what its generator clusters finds is not in this repository" in skipped.reason
+
+
+def test_each_cluster_is_a_set(repo: Path) -> None:
+    elements = "[{list: {elements: [{name: eu, url: 'https://eu.example.com'}, {name: us, url: 'https://us'}]}}]"
+    text = generated(elements, "'apps/{{name}}'", "{{url}}")
+    write(repo, {"argo/all.yaml": text, "apps/eu/x.yaml": web("eu"), "apps/us/x.yaml": web("us")})
+    entries = repository_of(".").entries()
+    assert [entry.path for entry in entries] == ["argo/all.yaml#eu.example.com", "argo/all.yaml#us"]
+    assert names_of(entries) == ["eu.example.com", "us"]
+    assert names(read({}, "argo/all.yaml#us")) == ["shop/us"]
+    done = called("lint", "--no-config", "--jobs", "1", cwd=repo)
+    assert (done.returncode, "2 sets, each alone" in done.stdout) == (0, True)
+    assert "no findings" in done.stdout.splitlines()[-1]
+    assert "not read" not in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "is_match"),
+    [("a/b", "a/*", True), ("a/b/c", "a/*", False), ("a/b/c", "a/**", True), ("b", "a", False), ("a", "[", False)],
+)
+def test_patterns_of_argo_cd(path: str, pattern: str, is_match: bool) -> None:
+    assert matches(path, pattern) is is_match
+
+
+def test_hostile_sets_end(repo: Path) -> None:
+    """A matrix of two long lists, a deep folder, and Applications that name each other."""
+    elements = ", ".join(f"{{name: '{number}'}}" for number in range(3_000))
+    lists = f"{{list: {{elements: [{elements}]}}}}"
+    deep = repo / "deep" / "/".join("d" for _ in range(600))
+    deep.mkdir(parents=True)
+    (deep / "web.yaml").write_text(WEB)
+    circle = application("one", own("argo")) + application("two", own("argo"))
+    matrix = generated(f"[{{matrix: {{generators: [{lists}, {lists}]}}}}]", "'gone/{{name}}'")
+    found = read(
+        {"argo/circle.yaml": circle, "argo/matrix.yaml": matrix, "root.yaml": application("r", own("argo"))}, "."
+    )
+    assert found.inventory.workloads == ()
+    assert 0 < len(found.errors) <= 2_000

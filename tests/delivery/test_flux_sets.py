@@ -1,0 +1,396 @@
+"""What Flux applies from an entry point: folders built as it builds them, with variables, and followed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.linter.options import EVERYTHING, Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.model.workload import Workload
+from tests.program import called
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+
+FLUX = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+CONFIG = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: flux-system}\ndata: {ZONE: a, SIZE: big}\n"
+)
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "web:1", resources: {requests: {cpu: 100m}}}]
+"""
+SELECTING = "      nodeSelector:\n        zone: TEXT\n"
+
+
+def flux(name: str, path: str, more: str = "", source: str = "{kind: GitRepository, name: flux-system}") -> str:
+    return (
+        f"---\n{FLUX}metadata: {{name: {name}, namespace: flux-system}}\n"
+        f"spec:\n  path: {path}\n  sourceRef: {source}\n{more}"
+    )
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {".git/HEAD": "ref: refs/heads/main\n"})
+    write(tmp_path, {"clusters/prod/flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/prod")})
+    return tmp_path
+
+
+def read(files: Mapping[str, str], entry: str = "clusters/prod") -> ManifestSet:
+    write(Path.cwd(), files)
+    return read_manifests([entry], Options(applied=True, together=(EVERYTHING,)))
+
+
+def workload(files: Mapping[str, str], entry: str = "clusters/prod") -> Workload:
+    found = read(files, entry)
+    assert found.errors == ()
+    (only,) = found.inventory.workloads
+    return only
+
+
+# --- building -------------------------------------------------------------------------------------------------------
+
+BASE = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../base]\nnamespace: own\n"
+COMPONENT = """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: Deployment}
+  patch: '[{"op": "add", "path": "/spec/template/spec/hostNetwork", "value": true}]'
+"""
+SETTINGS = """\
+  targetNamespace: shop
+  namePrefix: a-
+  components: [../parts/host]
+  images: [{name: web, newTag: "2"}]
+  commonMetadata: {labels: {team: x}}
+  patches:
+  - patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 5}}'
+"""
+
+
+@pytest.mark.parametrize("has_kustomization", [True, False])
+def test_a_folder_is_built_with_what_flux_adds(repo: Path, has_kustomization: bool) -> None:
+    own = {"apps/kustomization.yaml": BASE, "base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": WEB}
+    files = own if has_kustomization else {"apps/deep/web.yaml": WEB, "apps/.sops.yaml": "creation_rules: []\n"}
+    settings = {"clusters/prod/apps.yaml": flux("apps", "./apps", SETTINGS), "parts/host/kustomization.yaml": COMPONENT}
+    web = workload({**files, **settings})
+    assert (web.name, web.namespace, web.replicas) == ("a-web", "shop", 5)
+    assert web.pod.host_network
+    assert web.source is not None
+    value = web.source.value  # type: ignore[attr-defined]
+    assert value["spec"]["template"]["spec"]["containers"][0]["image"] == "web:2"
+    assert value["metadata"]["labels"] == {"team": "x"}
+    assert "labels" not in web.pod.labels
+
+
+def test_a_made_kustomization_lists_folders_with_their_own(repo: Path) -> None:
+    patched = "resources: [web.yaml]\nnameSuffix: -x\n"
+    web = workload({"clusters/prod/inner/kustomization.yaml": patched, "clusters/prod/inner/web.yaml": WEB})
+    assert web.name == "web-x"
+
+
+def test_a_folder_may_be_applied_twice_and_lists_any_file_of_the_repository(repo: Path) -> None:
+    twice = "".join(flux(name, "./apps", f"  targetNamespace: {name}\n") for name in ("one", "two"))
+    found = read(
+        {"clusters/prod/apps.yaml": twice, "apps/kustomization.yaml": "resources: [../web.yaml]\n", "web.yaml": WEB}
+    )
+    assert found.errors == ()
+    assert [(w.namespace, w.name) for w in found.inventory.workloads] == [("one", "web"), ("two", "web")]
+    assert len({w.source.path for w in found.inventory.workloads if w.source}) == 2
+
+
+def test_patches_of_the_root_change_children(repo: Path) -> None:
+    more = (
+        "  patches:\n  - target: {kind: Kustomization, name: apps}\n"
+        '    patch: \'[{"op": "add", "path": "/spec/targetNamespace", "value": "shop"}]\'\n'
+    )
+    sync = {"clusters/prod/flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/prod", more)}
+    web = workload({**sync, "clusters/prod/apps.yaml": flux("apps", "apps"), "apps/web.yaml": WEB})
+    assert web.namespace == "shop"
+
+
+def test_the_root_is_built_as_its_own_output_says(repo: Path) -> None:
+    """``flux-system/kustomization.yaml`` may patch the Kustomization that applies it."""
+    patch = (
+        "resources: [gotk-sync.yaml]\npatches:\n- target: {kind: Kustomization, name: flux-system}\n"
+        '  patch: \'[{"op": "add", "path": "/spec/postBuild", "value": {"substitute": {"SIZE": "big"}}}]\'\n'
+    )
+    files = {"clusters/prod/flux-system/kustomization.yaml": patch}
+    web = workload({**files, "clusters/prod/web.yaml": WEB + SELECTING.replace("TEXT", "'${SIZE}'")})
+    assert dict(web.pod.node_selector) == {"zone": "big"}
+
+
+# --- variables ------------------------------------------------------------------------------------------------------
+
+FROM = "  postBuild: {substitute: {A: b}, substituteFrom: [{kind: ConfigMap, name: settings}MORE]}\n"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: hidden, namespace: flux-system}\nstringData: {KEY: ENC}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        ("${A}-${ZONE}", "", "b-a"),
+        ("${NONE:-x}", "", "x"),
+        ("${NONE:=${ZONE}-y}", "", "a-y"),
+        ("'$${ZONE}'", "", "${ZONE}"),
+        ("z${NONE}", "", "z"),
+        ("'z${NONE}'", ", {kind: Secret, name: other}", "z${NONE}"),
+        ("'z${KEY:-x}${NONE}'", ", {kind: Secret, name: hidden}", "z${KEY:-x}"),
+    ],
+)
+def test_variables_come_from_the_objects_of_the_set(repo: Path, text: str, more: str, expected: str) -> None:
+    apps = flux("apps", "./apps", FROM.replace("MORE", more))
+    maps = {"maps/settings.yaml": CONFIG, "maps/secret.yaml": SECRET}
+    files = {"clusters/prod/all.yaml": apps + flux("maps", "./maps"), **maps}
+    web = workload({**files, "apps/web.yaml": WEB + SELECTING.replace("TEXT", text)})
+    assert dict(web.pod.node_selector) == {"zone": expected}
+
+
+def test_an_annotation_disables_variables(repo: Path) -> None:
+    mark = "  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}\n"
+    text = WEB.replace("  name: web\nspec", f"  name: web\n{mark}spec") + SELECTING.replace("TEXT", "'${A}'")
+    apps = flux("apps", "./apps", "  postBuild: {substitute: {A: b}}\n")
+    assert dict(workload({"clusters/prod/apps.yaml": apps, "apps/web.yaml": text}).pod.node_selector) == {
+        "zone": "${A}"
+    }
+
+
+def test_children_get_variables_too(repo: Path) -> None:
+    child = flux("apps", "./apps/${WHERE}")
+    parent = flux("all", "./all", "  postBuild: {substitute: {WHERE: eu}}\n")
+    assert workload({"clusters/prod/all.yaml": parent, "all/apps.yaml": child, "apps/eu/web.yaml": WEB}).name == "web"
+
+
+# --- what cannot be read --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "place", "words"),
+    [
+        ({"clusters/prod/apps.yaml": flux("apps", "./gone")}, "clusters/prod/apps.yaml:6", "there is no such folder"),
+        ({"clusters/prod/apps.yaml": flux("apps", "./${X}")}, "clusters/prod/apps.yaml:6", "variable that nobody"),
+        (
+            {"clusters/prod/apps.yaml": flux("apps", "./apps"), "apps/kustomization.yaml": "resources:\n- gone.yaml\n"},
+            "apps/kustomization.yaml:2",
+            "there is no such file or folder: Flux applies nothing of Kustomization flux-system/apps",
+        ),
+        (
+            {"clusters/prod/apps.yaml": flux("apps", "./apps"), "apps/values.yaml": "replicas: 3\n"},
+            "clusters/prod/apps.yaml:6",
+            "because apps does not build: kubectl kustomize:",
+        ),
+        (
+            {"clusters/prod/apps.yaml": flux("apps", "./apps", "  components: [../gone]\n"), "apps/web.yaml": WEB},
+            "clusters/prod/apps.yaml:6",
+            "it lists ../gone, and there is no such file or folder",
+        ),
+    ],
+)
+def test_what_flux_cannot_build_is_an_error_at_its_line_and_hides_nothing(
+    repo: Path, files: dict[str, str], place: str, words: str
+) -> None:
+    good = {"clusters/prod/good.yaml": flux("good", "./good"), "good/web.yaml": WEB}
+    found = read({**files, **good})
+    (error,) = found.errors
+    assert f"{error.path}:{error.line}" == place
+    assert words in error.message
+    assert [w.name for w in found.inventory.workloads] == ["web"]
+    done = called("lint", "--no-config", cwd=repo)
+    assert (done.returncode, f"{place}:" in done.stdout) == (2, True)
+    assert called("lint", ".", "--no-config", "--jobs", "1", cwd=repo).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("child", "reason", "is_gap"),
+    [
+        (flux("apps", "./apps", "  suspend: true\n"), "is suspended: Flux applies nothing of it", False),
+        (flux("apps", "./apps", "  kubeConfig: {secretRef: {name: x}}\n"), "another cluster (kubeConfig)", False),
+        (flux("apps", "./apps", source="{kind: OCIRepository, name: x}"), "OCIRepository x, which is not this", True),
+        (flux("apps", "./apps", source="{kind: ExternalArtifact, name: x}"), "ExternalArtifact x", True),
+    ],
+)
+def test_what_flux_does_not_apply_from_here_is_said(repo: Path, child: str, reason: str, is_gap: bool) -> None:
+    found = read({"clusters/prod/apps.yaml": child, "apps/web.yaml": WEB})
+    assert found.inventory.workloads == ()
+    (skipped,) = found.skipped
+    assert reason in skipped.reason
+    assert bool(skipped.unrendered) is is_gap
+
+
+def test_a_repository_with_the_same_address_is_this_one(repo: Path) -> None:
+    git = "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: NAME}\nspec: {url: u}\n"
+    apps = flux("apps", "./apps", source="{kind: GitRepository, name: other}")
+    files = {"clusters/prod/git.yaml": git.replace("NAME", "flux-system") + git.replace("NAME", "other")}
+    assert workload({**files, "clusters/prod/apps.yaml": apps, "apps/web.yaml": WEB}).name == "web"
+
+
+def test_nothing_outside_the_repository_is_read(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    write(other, {"web.yaml": WEB})
+    (repo / "linked").symlink_to(other)
+    (repo / "apps").mkdir()
+    (repo / "apps" / "web.yaml").symlink_to(other / "web.yaml")
+    up = os.path.relpath(other, repo)
+    climbing = {"clusters/prod/up.yaml": flux("up", f"./{up}"), "clusters/prod/linked.yaml": flux("linked", "./linked")}
+    apps = {"clusters/prod/apps.yaml": flux("apps", "./apps"), "apps/own.yaml": WEB.replace("web", "own")}
+    found = read({**climbing, **apps})
+    assert [w.name for w in found.inventory.workloads] == ["own"]
+    assert sorted(error.path for error in found.errors) == ["clusters/prod/linked.yaml", "clusters/prod/up.yaml"]
+
+
+# --- entry points ---------------------------------------------------------------------------------------------------
+
+INSTANCE = (
+    "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata: {name: flux}\n"
+    "spec: {sync: {path: clusters/eu}}\n"
+)
+RELEASE = (
+    "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: flux-instance}\n"
+    "spec: {values: {instance: {sync: {path: clusters/us}}}}\n"
+)
+
+
+def test_entry_points_are_what_syncs_a_folder(repo: Path) -> None:
+    write(repo, {"clusters/eu/i.yaml": INSTANCE, "x/release.yaml": RELEASE, "apps/apps.yaml": flux("other", "./o")})
+    found = repository_of(".").entries()
+    assert [entry.path for entry in found] == ["clusters/eu", "clusters/prod", "clusters/us"]
+    assert names_of(found) == ["eu", "prod", "us"]
+    read_us = read_manifests(["clusters/us"], Options(applied=True))
+    (error,) = read_us.errors
+    assert (error.path, error.line) == ("x/release.yaml", 4)
+
+
+def test_without_them_they_are_kustomizations_that_no_other_applies(repo: Path) -> None:
+    shutil.rmtree(repo / "clusters")
+    write(
+        repo,
+        {
+            "a/one/ks.yaml": flux("apps", "./apps"),
+            "b/one/ks.yaml": flux("b", "./apps"),
+            "apps/ks.yaml": flux("c", "./c"),
+        },
+    )
+    found = repository_of(".").entries()
+    assert [entry.path for entry in found] == ["a/one/ks.yaml", "b/one/ks.yaml"]
+    assert names_of(found) == ["a-one", "b-one"]
+    assert workload({"c/web.yaml": WEB}, "a/one/ks.yaml").name == "web"
+
+
+def test_what_applies_itself_begins_a_set(repo: Path) -> None:
+    """Whatever it is called; Kustomizations that its kustomization lists begin none."""
+    shutil.rmtree(repo / "clusters")
+    listing = {"flux/kustomization.yaml": "resources: [repo.yaml, ../deploy/ks.yaml]\n"}
+    other = flux("other", "./", source="{kind: GitRepository, name: x}")
+    write(repo, {"flux/repo.yaml": flux("config", "./flux"), "deploy/ks.yaml": flux("web", "./web"), **listing})
+    web = workload({"web/web.yaml": WEB, "deploy/other/ks.yaml": other}, "flux")
+    assert web.name == "web"
+    assert [entry.path for entry in repository_of(".").entries()] == ["flux"]
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+APART = """\
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+"""
+
+
+@pytest.fixture
+def two(repo: Path) -> Path:
+    write(repo, {"clusters/test/flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/test")})
+    for cluster, replicas in (("prod", 4), ("test", 1)):
+        patch = f"{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web}}, spec: {{replicas: {replicas}}}}}"
+        write(repo, {f"clusters/{cluster}/apps.yaml": flux("apps", "./apps", f"  patches: [{{patch: '{patch}'}}]\n")})
+    write(repo, {"apps/web.yaml": WEB + APART, "unused/web.yaml": WEB.replace("web", "unused")})
+    node = "{name: worker, count: 3, allocatable: {cpu: '4', memory: 16Gi, pods: 20}}"
+    write(repo, {"cluster.yaml": f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{node}]\n"})
+    return repo
+
+
+@pytest.mark.parametrize("paths", [(), (".",)])
+def test_lint_judges_each_set_alone_and_says_so(two: Path, paths: tuple[str, ...]) -> None:
+    done = called("lint", *paths, "-c", "cluster.yaml", "--no-config", "--jobs", "1", cwd=two)
+    assert done.returncode == 1, done.stdout
+    assert (
+        "what Flux or Argo CD applies was judged, 2 sets, each alone, from clusters/prod, clusters/test" in done.stdout
+    )
+    assert "targets: prod" in done.stdout
+    assert "unused" not in done.stdout
+    assert "apps/web.yaml" in done.stdout
+    files = called("lint", ".", "--files", "-c", "cluster.yaml", "--no-config", cwd=two)
+    assert (files.returncode, "was judged" in files.stdout) == (0, False)
+    assert called("lint", "apps", "-c", "cluster.yaml", "--no-config", cwd=two).returncode == 0
+
+
+def test_discover_prints_and_writes_targets(two: Path) -> None:
+    done = called("targets", "discover", cwd=two)
+    assert done.stdout.splitlines()[:2] == [
+        "prod: clusters/prod (gotk-sync)",
+        "  2 Kustomizations, 0 releases, 1 workload",
+    ]
+    (two / "kubesched.toml").write_text('cluster = "cluster.yaml"\n')
+    assert called("targets", "discover", "--write", cwd=two).returncode == 0
+    tables = ('[[targets]]\nname = "prod"\nentry = "clusters/prod"\n', '[[targets]]\nname = "test"\n')
+    written = "\n".join(('cluster = "cluster.yaml"\n', *tables))
+    assert (two / "kubesched.toml").read_text().startswith(written)
+    done = called("lint", "--jobs", "1", cwd=two)
+    assert (done.returncode, "was judged" in done.stdout) == (1, False)
+    assert called("lint", "--target", "test", cwd=two).returncode == 0
+    assert called("targets", "discover", "--write", cwd=two).returncode == 2
+    assert (two / "kubesched.toml").read_text().startswith(written)
+
+
+def test_other_commands_take_the_sets(two: Path) -> None:
+    done = called("simulate", "-c", "cluster.yaml", "--no-config", cwd=two)
+    assert (done.returncode, "web" in done.stdout, "unused" in done.stdout) == (1, True, False)
+    done = called("why", "web", ".", "-c", "cluster.yaml", "--no-config", cwd=two)
+    assert (done.returncode, "prod" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [("lint", "--changed"), ("plan",)])
+def test_a_change_of_a_set_is_compared_with_the_set_before(repo: Path, arguments: tuple[str, ...]) -> None:
+    shutil.rmtree(repo / ".git")
+    apps = flux("apps", "./apps", "  targetNamespace: shop\n")
+    files = {"clusters/prod/apps.yaml": apps, "apps/web.yaml": (WEB + APART).replace("replicas: 1", "replicas: 3")}
+    node = "{name: worker, count: 3, allocatable: {cpu: '4', memory: 16Gi, pods: 20}}"
+    sketch = f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{node}]\n"
+    entry = 'cluster = "cluster.yaml"\n[[targets]]\nname = "prod"\nentry = "clusters/prod"\n'
+    write(repo, {**files, "cluster.yaml": sketch, "kubesched.toml": entry})
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"],
+    ):
+        subprocess.run(["git", *command], check=True)
+    assert called(*arguments, cwd=repo).returncode == 0
+    (repo / "apps" / "web.yaml").write_text(files["apps/web.yaml"].replace("replicas: 3", "replicas: 5"))
+    done = called(*arguments, cwd=repo)
+    assert (done.returncode, "web" in done.stdout, "could not be read" in done.stdout) == (1, True, False)

@@ -1,0 +1,74 @@
+"""Pods that each need a domain of their own: who checks that, and who holds a domain already."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
+from tests import drawn as st
+from tests.drawn import given
+from tests.lifecycle import simulated
+from tests.lifecycle.enclosed import is_enclosed, thorough
+from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.made_settings import workload as made
+
+
+def _nodes(*cpu: int) -> tuple[Node, ...]:
+    return tuple(
+        Node(f"n{i}", {ZONE: f"z{i}", HOSTNAME: f"n{i}"}, allocatable={"cpu": each, "pods": 110})
+        for i, each in enumerate(cpu)
+    )
+
+
+def _made(name: str, replicas: int, cpu: str, **more):
+    return decode_workload(simulated.workload("Deployment", name, replicas, simulated.asking(cpu, **more)), "default")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "kept_apart"),
+    [("InterPodAffinity", simulated.apart("web", HOSTNAME)), ("NodePorts", {})],
+)
+def test_pods_that_no_filter_keeps_apart_may_fill_one_node_together(plugin, kept_apart):
+    """Two pods of web on each node leave db none; with one on each, db would be fine in every order."""
+    web = _made("web", 4, "400m", **kept_apart)
+    if plugin == "NodePorts":
+        spec = simulated.asking("400m")
+        spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        web = decode_workload(simulated.workload("Deployment", "web", 4, spec), "default")
+    profile = SchedulerProfile(filters=tuple(name for name in FILTERS if name != plugin))
+    setting = Setting(_nodes(1000, 1000), Inventory(schedulers=(profile,)), (_made("db", 1, "600m"), web))
+    assert not count(setting, "deploy", 0).is_fine
+    assert is_enclosed(setting, "deploy")
+
+
+def _other(name: str, node: str, *, repels: bool) -> BoundPod:
+    term = PodAffinityTerm(ZONE, Selector((Requirement("app", "In", ("web",)),)))
+    pod = Pod("default", {"app": "other" if repels else "web"}, required_anti_affinity=(term,) if repels else ())
+    return BoundPod(name, node, pod, Owner("ReplicaSet", "other"))
+
+
+@pytest.mark.parametrize("repels", [False, True])
+def test_a_domain_that_a_pod_of_others_holds_is_not_free(repels):
+    """Two zones, of which one has a pod that web's pods repel, or that repels them. Its loss frees the zone."""
+    web = _made("web", 2, "100m", **simulated.apart("web", ZONE))
+    setting = Setting(_nodes(1000, 1000), Inventory(pods=(_other("other", "n0", repels=repels),)), (web,))
+    assert (count(setting, "deploy", 0).most.pods, count(setting, "node-loss", 0).most.pods) == (1, 1)
+    three = Setting(_nodes(1000, 1000, 1000), setting.objects, (web,))
+    assert [count(three, event, 0).most.pods for event in ("deploy", "node-loss")] == [2, 2]
+    assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "node-loss", "drain"))
+
+
+@thorough
+@given(st.data(), nodes(most=3), made("web", ("Deployment", "StatefulSet")), st.sampled_from(EVENTS))
+def test_bounds_enclose_every_end_beside_pods_of_others_that_repel(data, cluster, web, event):
+    names = [node.name for node in cluster]
+    drawn = data.draw(st.lists(st.tuples(st.sampled_from(names), st.booleans()), min_size=1, max_size=2))
+    pods = tuple(_other(f"other-{n}", node, repels=repels) for n, (node, repels) in enumerate(drawn))
+    is_enclosed(Setting(cluster, Inventory(pods=pods), (web,)), event)

@@ -358,6 +358,12 @@ class Summary(Struct, frozen=True):
     """What the user has to decide, such as whether the node groups are complete: one question per line, or empty."""
     configuration: str = ""
     """The active configuration, what makes the gate weaker, and what may do so; empty if nothing does."""
+    environments: tuple[str, ...] = ()
+    """The names of the folders that define the same workloads and are judged apart."""
+    advice: str = ""
+    """What the user may want to add to the command: a baseline that lists some of these findings."""
+    proposes_fixes: bool = False
+    """Whether the rule of some open finding proposes an edit of a file that no tool rendered."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
     exceptions: tuple[EndingException, ...] = ()

@@ -118,9 +118,16 @@ def _next_to(wrong: str, ordered: Sequence[str]) -> Sequence[str]:
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean `right`?`` for the known name closest to ``wrong``; empty without one."""
-    right = closest(wrong, known)
+    """Return ``; did you mean `right`?`` for the known name that ``wrong`` begins or resembles; empty without one."""
+    right = next(iter(meant(wrong, known)), "")
     return f"; did you mean `{right}`?" if right else ""
+
+
+def meant(wrong: str, known: Iterable[str]) -> Sequence[str]:
+    """Return the names that ``wrong`` begins, the shortest first, then those that are similar; at most three."""
+    names = sorted({*known}, key=lambda name: (len(name), name))
+    begun = [name for name in names if wrong and name.startswith(wrong)]
+    return list(dict.fromkeys((*begun, *near(wrong, names))))[:SHOWN]
 
 
 def is_slip(wrong: str, right: str) -> bool:

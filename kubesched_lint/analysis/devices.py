@@ -22,7 +22,7 @@ from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
 CONSTRAINTS = "constraints"
-IS_NOWHERE, IS_NOT_HERE = "is neither in these manifests nor in the cluster", "is not in these manifests"
+IS_NOWHERE, IS_NOT_HERE = "is neither here nor in the cluster", "is not in these manifests"
 
 
 class Wanted(NamedTuple):

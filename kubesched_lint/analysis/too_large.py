@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.wanted import control_planes
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.text import first_few
 from kubesched_lint.world.offers import room_beside
-from kubesched_lint.world.premises import ONE_NODE, nodes_in_words
+from kubesched_lint.world.premises import nodes_in_words
 from kubesched_lint.world.room import large_enough, left_by_others, taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -24,14 +24,10 @@ def is_missing_device(shortage: Shortage) -> bool:
     return not shortage.largest and is_extended(shortage.resource)
 
 
-def too_little_of(others: Iterable[Shortage]) -> str:
-    """The rest of a message about a resource: which other requests exceed every one of these nodes."""
-    asked = [f"{o.resource} {show(o.resource, o.wanted)} (at most {show(o.resource, o.largest)})" for o in others]
-    return f", and none has {' or '.join(asked)}" if asked else ""
-
-
-def lacking_in_words(nodes: str, which: str) -> str:
-    return f"the only node {which} does not offer" if nodes == ONE_NODE else f"none of the {nodes} {which} offers"
+def exceeds(shortage: Shortage) -> str:
+    """Return ``memory 900Gi > 100Gi``."""
+    name = shortage.resource
+    return f"{name} {show(name, shortage.wanted)} > {show(name, shortage.largest)}"
 
 
 def closed_to(it: Member) -> NodeSet:
@@ -40,16 +36,14 @@ def closed_to(it: Member) -> NodeSet:
 
 
 def if_tolerated(it: Member) -> Mapping[str, str]:
-    """What to say about nodes that only their taints close: in the message and in the help; empty without any."""
+    """What the help says about nodes that only their taints close; empty without any."""
     nodes = closed_to(it)
     if not nodes:
-        return {"closed": "", "tolerate": ""}
+        return {"tolerate": ""}
     found = taints_in_the_way(it, nodes)
     taints = first_few([str(taint) for taint in found])
     count = nodes_in_words(it.world, nodes)
-    have = "is large enough has" if count == ONE_NODE else "are large enough have"
-    which = f"{plural(len(found), 'the taint')} {taints}, which it does not tolerate"
-    return {"closed": f"; {count} that {have} {which}", "tolerate": f"add a toleration for {taints}; or "}
+    return {"tolerate": f"add a toleration for {taints}, which keeps the pod off {count} that would do; or "}
 
 
 def advice(it: Member, resource: str) -> str:

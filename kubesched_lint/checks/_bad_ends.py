@@ -77,7 +77,7 @@ def rollout_places(it: Member) -> tuple[Place, ...]:
     surge, unavailable = fenceposts(it.workload, it.replicas)
     return (
         Place(it.workload.replicas_path, many(it.replicas, "replica"), source, ref),
-        Place(strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}", source, ref),
+        Place(strategy.path, f"maxSurge and maxUnavailable are {surge} and {unavailable}", source, ref),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
-from kubesched_lint.analysis.too_large import fits, if_tolerated, is_missing_device, lacking_in_words, too_little_of
+from kubesched_lint.analysis.too_large import exceeds, fits, if_tolerated, is_missing_device
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
@@ -34,7 +34,8 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
             at=request_path(it.workload, name),
             evidence=proof(
                 f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of "
-                f"{many(count, 'node')} that {gets} a pod ({shortage.node})",
+                f"{many(count, 'node')} that {gets} a pod ({shortage.node})"
+                f"{''.join(f'; {exceeds(other)}' for other in others)}",
                 demand=wanted,
                 supply=largest,
                 assumes=node_premises(it),
@@ -47,8 +48,6 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
                 "largest": show(name, largest),
                 "node": shortage.node,
                 "nodes": it.world.names(lacking),
-                "lacks": lacking_in_words(f"{count} {plural(count, 'node')}", f"that {gets} one"),
-                "others": too_little_of(others),
                 "advice": "" if others else fits("its pods fit", name, *left_by_others(it, nodes, name, min)),
                 "pending": where,
                 "replicas": where,

@@ -48,7 +48,7 @@ def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
     if it.workload.kind == "DaemonSet":
         which, is_one = f"{many(end.missing, 'node')} of {cell.wanted}", end.missing == 1
         return f"{which} {'has' if is_one else 'have'} {_lacking(it, cell)} for its pod"
-    for_ = f"for the extra pod beside its {many(cell.wanted, 'pod')}" if surges else "for a pod"
+    for_ = "for the extra pod" if surges else "for a pod"
     if not surges and cell.bound.most:
         for_ = f"after {cell.bound.most} of {many(cell.wanted, 'pod')}"
     if today == it.usable.bit_count() == 1:

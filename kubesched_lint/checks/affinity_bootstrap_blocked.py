@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"0 of {nodes_in_words(it.world, usable, 'usable')} are in the {key} of {', '.join(names[:6])}: "
+            f"0 of {nodes_in_words(it.world, usable)} are in the {key} of {', '.join(names[:6])}: "
             "node(s) didn't match pod affinity rules",
             demand=1,
             supply=0,

@@ -38,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=terms[0].path,
         evidence=proof(
             f"{many(replicas, 'replica')} > {supply} that fit on "
-            + (", ".join(it.world.names(there)[:6]) or "no usable node")
+            + (", ".join(it.world.names(there)[:6]) or "no node")
             + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(it, tight, there) else ""),
             demand=replicas,
             supply=supply,

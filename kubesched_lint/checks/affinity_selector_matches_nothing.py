@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.analysis.pod_misses import pod_miss
 from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Hazard, Place, pattern, proof
+from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.findings import Hazard, Path, Place, pattern, proof
+from kubesched_lint.manifests.changes import Change, Put, Rename
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.running import running_match
@@ -51,6 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
             "nearest": hint("" if miss is None or elsewhere else f"{miss.whom} has {miss.has}"),
+            "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
             "whom": "" if miss is None else miss.whom,
             "where": "the namespaces that it selects"
             if at.namespace_selector is not None
@@ -68,12 +69,25 @@ def _looks_elsewhere(term: PodAffinityTerm) -> bool:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Prefer the absent pods instead of requiring them."""
-    if hazard.variant != "waits":
-        together = hazard.variant == "together"
-        yield from make_preferred(
-            it.workload, *(t.path for t in it.workload.pod.required_affinity if together or t.path == hazard.at)
-        )
+    """Write the label that the pods have, or look in their namespace."""
+    term = next((t for t in it.workload.pod.required_affinity if t.path == hazard.at), None)
+    miss = None if term is None or hazard.variant not in ("", "elsewhere") else pod_miss(it, term)
+    if miss is None:
+        return
+    if miss.elsewhere:
+        change: Change = Put((*hazard.at, "namespaces"), [miss.elsewhere], after=("labelSelector",))
+        yield Remedy(f"look in namespace {miss.elsewhere}", safe=False, changes=(change,))
+        return
+    labels: Path = (*hazard.at, "labelSelector", "matchLabels")
+    written = written_at(it.workload.source, labels)
+    key, _, value = miss.has.partition("=")
+    if not isinstance(written, dict):
+        return
+    if key in written:
+        change = Put((*labels, key), value)
+    else:
+        change = Rename((*labels, next(old for old, wanted in written.items() if wanted == value)), key)
+    yield Remedy(f"select {miss.has}, which {miss.whom} has", safe=False, changes=(change,))
 
 
 def _answered(it: Member, term: PodAffinityTerm) -> bool:

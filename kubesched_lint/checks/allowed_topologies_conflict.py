@@ -41,8 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=at,
             evidence=proof(
-                f"0 of {nodes_in_words(it.world, usable, 'usable')} lie within "
-                f"allowedTopologies of {storage_class.name}",
+                f"0 of {nodes_in_words(it.world, usable)} lie within allowedTopologies of {storage_class.name}",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

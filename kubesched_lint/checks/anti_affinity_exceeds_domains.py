@@ -9,8 +9,9 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import many, plural
+from kubesched_lint.text import first_few, many
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
 from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import domain_room
@@ -39,8 +40,8 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{many(replicas, 'replica')} > {left} usable {term.topology_key} {plural(left, 'domain')} "
-                f"({', '.join(room.domains)}{f', {lost} of them lost' if lost else ''})",
+                f"{many(replicas, 'pod')} > {left} {domain_word(term.topology_key, left)} "
+                f"({first_few(room.domains)}{f', {lost} of them lost' if lost else ''})",
                 demand=replicas,
                 supply=left,
                 assumes=running_premises(it),

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.text import plural
+from kubesched_lint.model.node import domains_in_words
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
@@ -27,8 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{scaler.bounds[0]} {scaler.max_replicas} > {supply} usable {term.topology_key} "
-                    f"{plural(supply, 'domain')} ({', '.join(room.domains)})",
+                    f"{scaler.bounds[0]} {scaler.max_replicas} > {domains_in_words(term.topology_key, room.domains)}",
                     demand=scaler.max_replicas,
                     supply=supply,
                     assumes=node_premises(it),

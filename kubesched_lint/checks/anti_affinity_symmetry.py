@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.repelled import Conflict, conflicts
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.neighbours import repelled_by_running
@@ -45,7 +46,7 @@ def _from_running(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=("metadata", "name"),
         evidence=proof(
-            f"{it.usable.bit_count()} of {many(it.usable.bit_count(), 'usable node')}: {REASON}",
+            f"{it.usable.bit_count()} of {many(it.usable.bit_count(), 'node')}: {REASON}",
             demand=1,
             supply=0,
             assumes=("the running pods that repel it stay where they are", *finalizers),
@@ -71,7 +72,8 @@ def _between(it: Member, found: Sequence[Conflict], term: PodAffinityTerm, varia
         victim=one.victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {many(len(one.domains), f'{key} domain')}",
+            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {len(one.domains)} "
+            f"{domain_word(key, len(one.domains))}",
             trace=(
                 *(f"a pod of {one.first} is placed in {key}={domain}" for domain in one.domains),
                 f"every pod of {one.victim} stays Pending",

@@ -15,7 +15,7 @@ _RESOURCES = {"CronJob": "jobs.batch", "DaemonSet": "daemonsets.apps", "Job": "j
 def check(it: Member) -> Iterator[Hazard]:
     kind = owner_kind(it.workload)
     resource = _RESOURCES.get(kind)
-    why = f"{resource} does not implement the scale subresource" if resource else "these pods have no controller"
+    why = f"{resource} has none" if resource else "these pods have none"
     for found in unscaled_budgets(it):
         budget, linted = found.budget, is_linted(found.budget, it.world)
         bound = "minAvailable" if budget.max_unavailable is None else "maxUnavailable"

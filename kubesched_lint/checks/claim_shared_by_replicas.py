@@ -41,7 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if one_node and (is_shared or overlaps) and not _one_node(it):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
         parted = _parted(it) if is_shared and is_sure else ""
-        evidence = pattern(f"{replicas} pods, one node" if is_shared else "old pod and surge pod, one node")
+        evidence = pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node")
         if parted:
             evidence = proof(f"each node holds one pod ({parted}), and the volume one node", demand=replicas, supply=1)
         yield Hazard(
@@ -98,7 +98,7 @@ def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool)
         yield Hazard(
             at=at,
             evidence=proof(
-                "1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
+                "1 old pod + 1 extra pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
             ),
             values=values,
             variant="rollout_one_pod",

@@ -28,10 +28,10 @@ def check(it: Member) -> Iterator[Hazard]:
         outside = usable & ~pool
         if not pool or not outside:
             continue
-        dedicated = nodes_in_words(it.world, pool, "dedicated")
+        dedicated = nodes_in_words(it.world, pool)
         values = {
             "dedicated": dedicated,
-            "outside": nodes_in_words(it.world, outside, "other"),
+            "outside": nodes_in_words(it.world, outside),
             "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
         }
         if usable & pool:

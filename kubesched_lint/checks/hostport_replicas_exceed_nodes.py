@@ -23,8 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{many(replicas, 'replica')} > {many(usable, 'usable node')} with one host port "
-            f"{port.protocol} {port.port} each",
+            f"{many(replicas, 'pod')} > {many(usable, 'node')} with one host port {port.protocol} {port.port} each",
             demand=replicas,
             supply=usable,
             assumes=node_premises(it),

@@ -28,8 +28,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{many(replicas, 'old pod')} + 1 surge pod > {many(free, 'node')} with one host port "
-            f"{port.protocol} {port.port} each, and maxUnavailable resolves to 0: {REASON}",
+            f"{many(replicas, 'old pod')} + 1 extra pod > {many(free, 'node')} with one host port "
+            f"{port.protocol} {port.port} each, and maxUnavailable is 0: {REASON}",
             demand=replicas + 1,
             supply=free,
             assumes=(*(node_premises if alone else running_premises)(it), OLD_PODS),
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
         ),
         severity=None if alone else Severity.WARNING,
         values={"pending": 1, "port": port.port, "replicas": replicas, "usable": free, "surge": surge},
-        related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+        related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),),
         variant="default" if alone else "shared",
     )
 

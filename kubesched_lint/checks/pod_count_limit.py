@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=it.workload.replicas_path,
         evidence=proof(
             f"{many(replicas, 'replica')} > {many(supply, 'place')} for pods {'on' if bare else 'left on'} "
-            f"{many(usable.bit_count(), 'usable node')}: {REASON}",
+            f"{many(usable.bit_count(), 'node')}: {REASON}",
             demand=replicas,
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),

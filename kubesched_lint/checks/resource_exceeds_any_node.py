@@ -9,10 +9,9 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.too_large import (
     advice,
     closed_to,
+    exceeds,
     if_tolerated,
     is_missing_device,
-    lacking_in_words,
-    too_little_of,
     usual_amount,
 )
 from kubesched_lint.checks._large_by_node import of_daemons, of_parts
@@ -59,7 +58,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
     return Hazard(
         at=request_path(it.workload, name),
         evidence=proof(
-            "; ".join((f"{_exceeds(shortage)}, the {called} of {nodes} ({where})", *map(_exceeds, others))),
+            "; ".join((f"{exceeds(shortage)}, the {called} of {nodes} ({where})", *map(exceeds, others))),
             demand=wanted,
             supply=largest,
             assumes=(*node_premises(it), *(class_premises(name, it.world) if name.startswith(DEVICE_CLASS) else ())),
@@ -69,8 +68,6 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "others": too_little_of(others),
-            "lacks": lacking_in_words(nodes, "it may use"),
             "replicas": it.replicas,
             "count": count_existing(it.world, among),
             "advice": "" if offer is not None or others else advice(it, name),
@@ -80,8 +77,3 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
         cause="" if largest else name,
         variant="absent" if largest == 0 else "" if offer is None else "estimated",
     )
-
-
-def _exceeds(shortage: Shortage) -> str:
-    name = shortage.resource
-    return f"{name} {show(name, shortage.wanted)} > {show(name, shortage.largest)}"

@@ -31,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=request_path(it.workload, tight),
         evidence=proof(
             f"{many(replicas, 'replica')} > {supply} that the {'' if bare else 'free '}{tight} of "
-            f"{many(usable.bit_count(), 'usable node')} can hold",
+            f"{many(usable.bit_count(), 'node')} can hold",
             demand=replicas,
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),

@@ -8,9 +8,9 @@ from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.node import ZONE, domain_word, domains_in_words
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import many
+from kubesched_lint.text import first_few, many
 from kubesched_lint.verdicts.bad_ends import bad_end
 from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import Room, domain_room
@@ -28,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if unavailable or not replicas:
         return
     values = {"replicas": replicas, "surge": surge}
-    related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
+    related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),)
     for term in it.workload.pod.required_anti_affinity:
         if not repels_across_revisions(it, term):
             continue
@@ -54,9 +54,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{many(replicas, 'old pod')} + 1 surge pod > "
-                    f"{many(len(room.domains), f'usable {term.topology_key} domain')} "
-                    f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
+                    f"{many(replicas, 'old pod')} + 1 extra pod > "
+                    f"{domains_in_words(term.topology_key, room.domains)}, and maxUnavailable is 0",
                     demand=replicas + 1,
                     supply=len(room.domains),
                     assumes=(*running_premises(it), OLD_PODS),
@@ -79,8 +78,8 @@ def _beside_others(
     yield Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(replicas, 'old pod')} + 1 surge pod > {replicas}, the most {term.topology_key} domains with a pod "
-            f"of {', '.join(whom)}, and maxUnavailable resolves to 0",
+            f"{many(replicas, 'old pod')} + 1 extra pod > {replicas}, the most "
+            f"{domain_word(term.topology_key, 2)} with a pod of {first_few(whom)}, and maxUnavailable is 0",
             demand=replicas + 1,
             supply=replicas,
             assumes=(*running_premises(it), HOSTS_STAY, OLD_PODS),
@@ -99,8 +98,8 @@ def _whole(it: Member, term: PodAffinityTerm, domains: Sequence[str]) -> Hazard:
     return Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(replicas, 'old pod')} + {many(replicas, 'new pod')} > {many(len(domains), f'usable {key} domain')} "
-            f"({', '.join(domains)}), and no old pod goes before all new ones are available",
+            f"{many(replicas, 'old pod')} + {many(replicas, 'new pod')} > {domains_in_words(key, domains)}, "
+            "and no old pod goes before all new ones are available",
             demand=2 * replicas,
             supply=len(domains),
             assumes=(*running_premises(it), OLD_PODS),

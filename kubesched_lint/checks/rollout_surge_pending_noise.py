@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
@@ -31,9 +32,9 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{many(replicas, 'old pod')} + {many(surge, 'surge pod')} > {many(len(room.domains), 'domain')} of "
-                f"{term.topology_key}; "
-                f"maxUnavailable resolves to {unavailable}, so old pods make room",
+                f"{many(replicas, 'old pod')} + {many(surge, 'extra pod')} > {len(room.domains)} "
+                f"{domain_word(term.topology_key, len(room.domains))}; "
+                f"maxUnavailable is {unavailable}, so old pods make room",
                 demand=replicas + surge,
                 supply=len(room.domains),
                 assumes=running_premises(it),
@@ -45,9 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "domains": room.domains,
                 "unavailable": unavailable,
             },
-            related=(
-                Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
-            ),
+            related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and {unavailable}"),),
         )
 
 

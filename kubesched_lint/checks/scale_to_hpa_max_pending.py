@@ -85,13 +85,13 @@ def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     pod, number = it.pod, usable.bit_count()
     if pod.host_ports:
         port = pod.host_ports[0]
-        text = f"the pods that fit {many(number, 'usable node')} with one host port {port.protocol} {port.port} each"
+        text = f"the pods that fit {many(number, 'node')} with one host port {port.protocol} {port.port} each"
         values: dict[str, object] = {"port": port.port, "usable": number}
         yield _hazard(it, scaler, room, text, port.path, values, "port")
         return
     tight = tightest_resource(it)
     values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
-    text = f"the pods that fit {many(number, 'usable node')} by {tight}"
+    text = f"the pods that fit {many(number, 'node')} by {tight}"
     yield _hazard(it, scaler, room, text, ("metadata", "name"), values, "default")
 
 

@@ -26,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if key and not usable & it.world.index.with_key(key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
-                evidence=pattern(f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label {key}"),
+                evidence=pattern(f"0 of {nodes_in_words(it.world, usable)} carry the label {key}"),
                 values={
                     "key": key,
                     "nodes": nodes_in_words(it.world, usable),

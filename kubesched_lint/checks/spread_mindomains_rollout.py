@@ -35,9 +35,9 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*constraint.path, "minDomains"),
             evidence=proof(
-                f"{replicas} old pods + 1 surge pod > {supply} = maxSkew {constraint.max_skew} in each of "
+                f"{replicas} old pods + 1 extra pod > {supply} = maxSkew {constraint.max_skew} in each of "
                 f"{len(room.capacity)} domains ({', '.join(room.capacity)}), fewer than minDomains "
-                f"{constraint.min_domains}; maxUnavailable resolves to 0",
+                f"{constraint.min_domains}; maxUnavailable is 0",
                 demand=replicas + 1,
                 supply=supply,
                 assumes=(*node_premises(it), OLD_PODS),
@@ -51,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "supply": supply,
                 "replicas": replicas,
             },
-            related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+            related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),),
         )
 
 

@@ -34,8 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 at=line or here,
                 related=() if line is None else (Place(here, f"the template of {name}"),),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from "
-                    f"0 of {nodes_in_words(it.world, it.usable, 'usable')}",
+                    f"volume {volume.name} of {name} is reachable from 0 of {nodes_in_words(it.world, it.usable)}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),

@@ -11,7 +11,7 @@ from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.text import is_slip
-from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.sketched import is_left_out
 from kubesched_lint.world.world import Member
 
@@ -20,9 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    nodes = nodes_in_words(it.world, usable)
-    lacks = "the only node it can use lacks" if nodes == ONE_NODE else f"none of the {nodes} it can use has"
-    carry = f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label"
+    carry = f"0 of {nodes_in_words(it.world, usable)} carry the label"
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
@@ -36,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values={**_values(it, term.topology_key, lacks), "pending": it.replicas},
+                values={**_values(it, term.topology_key), "pending": it.replicas},
                 cause="" if _nearest_usable(it, term.topology_key) else term.topology_key,
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
@@ -47,7 +45,7 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"{carry} {term.topology_key}"),
-                values=_values(it, term.topology_key, lacks),
+                values=_values(it, term.topology_key),
                 severity=Severity.WARNING,
                 variant="inert",
             )
@@ -62,14 +60,14 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(f"write {nearest}, which nodes carry", safe=certain, changes=(Put(hazard.at, nearest),))
 
 
-def _values(it: Member, key: str, lacks: str) -> dict[str, object]:
+def _values(it: Member, key: str) -> dict[str, object]:
     nearest = _nearest_usable(it, key)
     remedy = (
         f"write {nearest}, which nodes carry, or label the nodes"
         if nearest
         else "use a topologyKey that nodes carry, or label the nodes"
     )
-    return {"key": key, "lacks": lacks, "remedy": remedy}
+    return {"key": key, "remedy": remedy}
 
 
 def _nearest_usable(it: Member, key: str) -> str:

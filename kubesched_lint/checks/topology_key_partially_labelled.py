@@ -25,20 +25,21 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(
-                    f"{_share(it.world, lacking, usable, 'usable')} lack {term.topology_key}: "
+                    f"{_share(it.world, lacking, usable)} lack {term.topology_key}: "
                     + ", ".join(it.world.names(lacking)[:6])
                 ),
                 values={
                     "key": term.topology_key,
                     "share": _share(it.world, lacking, usable),
+                    "lacking": lacking.bit_count(),
                     "nodes": it.world.names(lacking & it.world.today or lacking),
                 },
                 variant=variant,
             )
 
 
-def _share(world: World, lacking: NodeSet, usable: NodeSet, kind: str = "") -> str:
+def _share(world: World, lacking: NodeSet, usable: NodeSet) -> str:
     """Return ``1 of the 4 nodes``, or with new nodes of pools both in words."""
     if usable & ~world.today:
         return f"{nodes_in_words(world, lacking)}, of the {nodes_in_words(world, usable)}"
-    return f"{lacking.bit_count()} of {'' if kind else 'the '}{nodes_in_words(world, usable, kind)}"
+    return f"{lacking.bit_count()} of the {nodes_in_words(world, usable)}"

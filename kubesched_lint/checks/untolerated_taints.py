@@ -12,7 +12,7 @@ from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, Toleration
 from kubesched_lint.text import joined
-from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
+from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.world.room import what_is_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -23,7 +23,6 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     matching = reach.matching & it.world.distinct
     found = what_is_in_the_way(it, matching & it.world.today or matching)
-    nodes = nodes_in_words(it.world, matching)
     mistaken, meant = _misspelt(it, found.each)
     yield Hazard(
         at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
@@ -31,14 +30,14 @@ def check(it: Member) -> Iterator[Hazard]:
         variant="default" if mistaken is None else "misspelt",
         cause=found.listed if mistaken is None else "",
         evidence=proof(
-            f"each of {nodes_in_words(it.world, matching, 'matching')} has an untolerated taint: {found.briefly}",
+            f"{nodes_in_words(it.world, matching)} that match have a taint without a toleration: {found.briefly}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
         ),
         values={
             "replicas": it.replicas,
-            "tainted": "the only node that matches has" if nodes == ONE_NODE else f"each of the {nodes} that match has",
+            "nodes": count_existing(it.world, matching),
             "taints": found.names,
             "meant": str(meant),
             "further": _further(it, matching, meant),

@@ -12,7 +12,6 @@ from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.vertical import VerticalAutoscaler
 from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import shortages_on
 from kubesched_lint.world.world import Member
@@ -95,5 +94,4 @@ def _then(it: Member, scaler: VerticalAutoscaler) -> str:
     if not scaler.evicts_from(pods):
         return "a pod that is created anew stays Pending"
     evicted = max(1, pods // 2)
-    left = plural(evicted, "successor stays", "successors stay")
-    return f"it may evict {evicted} of {pods} running pods, and the {left} Pending"
+    return f"{evicted} of {pods} pods may be evicted and stay Pending"

@@ -10,6 +10,7 @@ from typer._completion_shared import get_completion_script
 from typer.core import TyperCommand
 
 from kubesched_lint.cli import COMPLETE
+from kubesched_lint.cli.pages import ROOT
 from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 from kubesched_lint.version import __version__
@@ -48,6 +49,12 @@ class _Commands(CommandGroup):
     """Loads the command NAME from its module in ``kubesched_lint.cli``, where it is ``app``."""
 
     _is_listing = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args[:1] == ["-h"]:
+            say(ROOT.format(program=ctx.command_path).rstrip())
+            raise typer.Exit
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)

@@ -175,7 +175,11 @@ _SHARED = {
         INPUT, "--workloads", "DIR", "A folder with your own workload cards, see `workloads new`."
     ),
     "formats": _many(
-        OUTPUT, "--format", "NAME[=FILE]", "text, json, sarif, github, gitlab, junit, rdjsonl, markdown or html.", "-f"
+        OUTPUT,
+        "--format",
+        "NAME[=FILE]",
+        "text, concise, json, sarif, github, gitlab, junit, rdjsonl, markdown, html.",
+        "-f",
     ),
     "fail_on": _option(FailOn, FailOn.ERROR, OUTPUT, "Exit with 1 on findings of at least this severity.", "--fail-on"),
     "strict_skips": _option(bool, False, OUTPUT, "Exit with 1 when a rule was skipped, too.", "--strict-skips"),

@@ -20,12 +20,13 @@ from kubesched_lint.progress import shown
 from kubesched_lint.report.context import RenderContext, cards_of
 from kubesched_lint.report.formats import ReportTarget, write
 from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.short_footer import short_footer
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.commands.lint.run import LintRun
     from kubesched_lint.commands.lint.targets import TargetsRun
-    from kubesched_lint.findings import Report
+    from kubesched_lint.findings import InputError, Report
     from kubesched_lint.rulebook.library import Rulebook
 
 
@@ -42,6 +43,14 @@ def show(
 ) -> None:
     """Write every chosen report, with one finding per cause. Raises OutputError when a file cannot be written."""
     run = replace(run, report=one_per_cause(run.report))
+    on_screen = {target.format for target in chosen if not target.file}
+    if on_screen == {"text"} and (told := _told(run.report)):
+        quiet = True
+        left = tuple(error for error in run.report.errors if error not in told)
+        chosen = chosen if run.report.findings or left else [one for one in chosen if one.file]
+        run = replace(run, report=replace(run.report, errors=left))
+    elif on_screen == {"concise"} and not quiet:
+        tell(next(short_footer(run.report)))
     plain = RenderContext(
         verbose=verbose,
         quiet=quiet,
@@ -56,6 +65,19 @@ def show(
     painted = wants_color(color, sys.stdout, os.environ)
     screen = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
     write(run.report, chosen, screen, plain, sys.stdout)
+
+
+def _told(report: Report) -> Sequence[InputError]:
+    """Print on stderr what is wrong with the names of the input, before anything else; all errors if nothing was read.
+
+    Return these errors.
+    """
+    is_void = not report.findings and not report.summary.workloads
+    told = [error for error in report.errors if (is_void or not error.line) and not error.rule]
+    for error in told:
+        place = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
+        tell(f"error: {place}: {error.message}")
+    return told
 
 
 def tell_undecided(report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from inspect import cleandoc
 from os.path import exists
 from textwrap import wrap
@@ -11,16 +12,46 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kubesched_lint.cli.pages import page
+from kubesched_lint.printing import say, tell
 from kubesched_lint.text import did_you_mean
 
 INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"
 """Sections of options: values for ``rich_help_panel``. An option without a section is listed under ``Options``."""
 _REST = "Options"
+_SYNONYMS = {
+    "check": "lint",
+    "diff": "lint --diff",
+    "explain": "rules explain",
+    "fix": "lint --fix",
+    "help": "-h",
+    "validate": "lint",
+    "version": "--version",
+    "watch": "lint --watch",
+}
+"""What people type → the command and option that does it."""
 _TYPES = {"<int range>": "N", "<int>": "N", "<str>": "TEXT", "<float range>": "N"}
 
 
 class Command(TyperCommand):
-    """A command with help like a manual page; it parses arguments as usual."""
+    """A command with help like a manual page (``--help``) or on one page (``-h``); it parses arguments as usual."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; the last takes ``-h`` from ``--help``."""
+        every: list[Any] = super().get_params(ctx)
+        short = copy(next((option for option in every if "-h" in option.opts), None))
+        if short is None:
+            return every
+        short.name, short.opts, short.hidden, short.callback = "page", ["-h"], True, None
+        return [*every, short]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "-h" in args and self.make_parser(ctx).parse_args(args=list(args))[0].get("page"):
+            about, examples = _without_examples(_named(self.help, ctx))
+            options = [option for option in self.get_params(ctx) if option.name != "page"]
+            say("\n".join(page(ctx, about, examples, options)))
+            raise typer.Exit
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return list(_usage(super().collect_usage_pieces(ctx)))
@@ -65,6 +96,9 @@ class CommandGroup(TyperGroup):
         """Return the command. Raises UsageError with a suggestion: a similar command, or ``lint`` for a path."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
+            if name in _SYNONYMS and "lint" in known:
+                tell(f"error: no command '{name}'; use: {ctx.command_path} {_SYNONYMS[name]}")
+                raise typer.Exit(2)
             guess = did_you_mean(name, known).replace("`", "'")
             if not guess and exists(name) and "lint" in known:
                 guess = f"; did you mean '{ctx.command_path} lint {name}'?"

@@ -29,8 +29,8 @@ def chosen(
 ) -> tuple[list[str], tuple[Target, ...], str]:
     """Return (paths, no targets) or (no paths, targets), and the question that paths without a cluster raise, or "".
 
-    The folder of the configuration means all targets, as in ``args: [.]`` of a hook. Raises BadParameter for an
-    unknown name or names beside paths, and UsageError if there are neither paths nor targets.
+    The folder of the configuration means all targets, as in ``args: [.]`` of a hook; without paths and targets, it is
+    the current folder. Raises BadParameter for an unknown name or names beside paths.
     """
     targets = settings.config.targets
     if paths and names:
@@ -41,7 +41,7 @@ def chosen(
     if paths and not _are_all_targets(settings, paths):
         return list(paths), (), _instead_of_targets(settings)
     if not targets and not names:
-        context.fail("Missing argument 'PATH…'.")
+        return [os.curdir], (), ""
     known = [target.name for target in targets]
     for name in names or ():
         if name not in known:

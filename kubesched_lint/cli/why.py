@@ -88,7 +88,7 @@ def why(
     found: list[Answer] = []
     errors: list[InputError] = []
     missed: list[str] = []
-    for aim in aims(context, settings, paths or (), target, needs_paths=False):
+    for aim in aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag):
         tell_configuration(aim.settings)
         try:
             manifests, answered = _answered(context, aim, question)

@@ -82,6 +82,11 @@ class Alternatives(Struct, frozen=True, dict=True):
         place = os.path.normpath(path.removesuffix(RENDERED))
         return next((self.older[folder] for folder in _with_folders(place) if folder in self.older), "")
 
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """The names of the alternatives, each once."""
+        return tuple(dict.fromkeys(name for group in self.groups for name in _told_apart(group)))
+
     def note(self) -> str:
         """Return a note for a report that judges each alternative apart."""
         named = "; ".join(map(_named, self.groups[:SHOWN]))

@@ -101,7 +101,8 @@ def _concluded(
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
-            workloads=len(manifests.inventory.workloads),
+            workloads=len({workload.ref for workload in manifests.inventory.workloads}),
+            environments=run.environments,
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
             undecided=world.node_groups.decision if cluster is not None and manifests.inventory.workloads else "",
@@ -298,6 +299,10 @@ class Run:
                 self._unreported.setdefault(which, set()).add(identity_of(one))
             else:
                 yield one
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        return () if self.of_all is None else self.variants.environments
 
     def notes(self) -> Iterator[str]:
         """Notes for the footer about alternatives and duplicate definitions."""

@@ -68,6 +68,11 @@ class Variants(Struct, frozen=True, dict=True):
         whole = Variant(manifests, manifests.workloads)
         return work.tried(lambda: [*self._made()], [whole]) if self.alternatives.groups else [whole]
 
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """The names of the alternatives that are judged apart."""
+        return self.alternatives.environments if len(self.all) > 1 else ()
+
     def notes(self) -> Iterator[str]:
         """Yield a note for a report on all variants."""
         if len(self.all) > 1:

@@ -130,8 +130,8 @@ def _of_any_number(error: Judged, groups: Sequence[str], more: Sequence[str]) ->
     evidence = replace(evidence, assumes=(*evidence.assumes, *more))
     if not groups:
         return replace(error, finding=replace(error.finding, evidence=evidence))
-    which = f"the node group {groups[0]}" if len(groups) == 1 else f"any of the {len(groups)} node groups"
-    text = f"{evidence.text}; no further node of {which} changes that"
+    which = f"node group {groups[0]}" if len(groups) == 1 else f"the {len(groups)} node groups"
+    text = f"{evidence.text}; more nodes of {which} change nothing"
     return replace(error, finding=replace(error.finding, evidence=replace(evidence, text=text)))
 
 

@@ -102,7 +102,12 @@ class Text:
         self._digest = digest
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Text) and self.whole == other.whole)
+        if self is other or not isinstance(other, Text):
+            return self is other
+        try:
+            return self.whole == other.whole
+        except ChangedFileError:  # of an earlier run in this process: what its file held then is gone
+            return False
 
     def __hash__(self) -> int:
         return self._digest if self._kept is None else hash(self._kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
@@ -12,6 +12,7 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
 from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceOffer
@@ -196,3 +197,8 @@ def domain_word(key: str, count: int = 1) -> str:
     """Return ``zone`` or ``nodes`` for the usual topology keys, ``value of rack`` for another."""
     one, more = _DOMAINS.get(key, (f"value of {key}", f"values of {key}"))
     return one if count == 1 else more
+
+
+def domains_in_words(key: str, names: Sequence[str]) -> str:
+    """Return ``3 zones (a, b, c)``, a long list cut."""
+    return f"{len(names)} {domain_word(key, len(names))} ({first_few(names)})"

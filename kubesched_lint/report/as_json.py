@@ -191,7 +191,7 @@ def _summary(report: Report) -> dict[str, Any]:
         **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
         **({"releases": _releases(summary)} if summary.releases else {}),
         "cluster": summary.cluster,
-        "notes": list(summary.notes),
+        "notes": [*summary.notes, *filter(None, [summary.advice])],
         **({"exceptions": list(map(_exception, summary.exceptions))} if summary.exceptions else {}),
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),

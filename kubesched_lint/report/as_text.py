@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.printing import visible_lines
@@ -13,7 +15,6 @@ from kubesched_lint.report.causes import (
     difference,
     distinct_place,
     errors_first,
-    shared_premises,
 )
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
@@ -21,7 +22,9 @@ from kubesched_lint.report.footer import counts, footer, open_findings, statisti
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.words import PREVIEW
+from kubesched_lint.report.premises import standing, told
+from kubesched_lint.report.short_footer import short_footer
+from kubesched_lint.report.words import PREVIEW, overlays
 from kubesched_lint.text import brief, first_few, many
 
 _ALL = 1_000_000
@@ -35,13 +38,11 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    groups = list(causes(errors_first(open_findings(report))))
-    shared = {} if context.quiet else shared_premises(groups)
-    for part in by_owner(groups):
+    for part in by_owner(causes(errors_first(open_findings(report)))):
         if part.owner:
             yield _block([paint.bold(part.title)])
         for cause in part.groups:
-            yield _block(_finding(cause, context, paint, shared))
+            yield _block(_finding(cause, report.summary.environments, context, paint))
     known = errors_first(f for f in report.findings if f.suppressed and f.suppressed.known)
     if known and context.verbose:
         yield _block(_known(known, context, paint))
@@ -50,10 +51,14 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
         yield _block(_input_error(error, context, paint))
     if context.statistics and report.findings:
         yield _block(_statistics(report, paint))
-    if not context.quiet:
-        yield from footer_lines(
-            [*_premises(shared, report), *footer(report, _ALL if context.verbose else 0)], report, context, paint
-        )
+    if context.verbose and not context.quiet:
+        yield from footer_lines([*_premises(report), *footer(report, _ALL)], report, context, paint)
+        return
+    for number, line in enumerate(short_footer(report)):
+        if context.quiet and (number or line == "no findings"):
+            return
+        parts = wrapped(line, context.width, 2)
+        yield from (f"{part if number else _verdict(part, report, paint)}\n" for part in parts)
 
 
 def _block(lines: Iterable[str]) -> str:
@@ -63,7 +68,7 @@ def _block(lines: Iterable[str]) -> str:
 def _headline(severity: Severity, slug: str, message: str, context: RenderContext, paint: Palette) -> Iterator[str]:
     tag = f"{severity.word}[{slug}]" if slug else severity.word
     words = message if context.verbose else brief(message)
-    for number, line in enumerate(wrapped(f"{tag}: {words}", context.width, 4)):
+    for number, line in enumerate(wrapped(f"{tag}: {words}", context.width, 2)):
         if not number and line.startswith(tag):
             yield paint.severity(severity, tag) + paint.bold(line[len(tag) :])
         else:
@@ -78,8 +83,8 @@ def _input_error(error: InputError, context: RenderContext, paint: Palette) -> I
     yield from frame([mark], context.sources(error.path) if error.line else (), canvas)
 
 
-def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared: Container[str]) -> Iterator[str]:
-    """Yield the lines of a finding; the footer has the ``shared`` premises."""
+def _finding(cause: FindingGroup, environments: Sequence[str], context: RenderContext, paint: Palette) -> Iterator[str]:
+    cause, where = _with_environments(cause, environments)
     finding = cause.first
     yield from _headline(finding.severity, finding.rule, finding.message, context, paint)
     marks = [Underline(finding.location, primary=True)]
@@ -92,8 +97,9 @@ def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared
     for number, (path, its_marks) in enumerate(files.items()):
         if number:
             yield canvas.gutter()
-        yield from frame(its_marks, context.sources(path), canvas)
-    remarks = list(_remarks(finding, shared, context.verbose))
+        rows = frame(its_marks, context.sources(path), canvas)
+        yield from rows if number or not where else (f"{next(rows)} ({where})", *rows)
+    remarks = list(_remarks(finding, context.verbose))
     if remarks or cause.others:
         yield canvas.gutter()
     for label, text in remarks:
@@ -102,12 +108,26 @@ def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared
         yield from _others(cause, canvas)
 
 
-def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterator[tuple[str, str]]:
+def _with_environments(cause: FindingGroup, environments: Sequence[str]) -> tuple[FindingGroup, str]:
+    """Return the group without what is the same in further environments, and the names of all that have it."""
+    first = cause.first
+    if not first.rendered:
+        return cause, ""
+    same = [f for f in cause.others if f.rendered and _is_same(f, first)]
+    others = tuple(f for f in cause.others if f not in same)
+    return replace(cause, others=others), overlays((first, *same), environments)
+
+
+def _is_same(finding: Finding, first: Finding) -> bool:
+    return (finding.rule, finding.object, finding.location) == (first.rule, first.object, first.location) and (
+        not difference(finding, first)
+    )
+
+
+def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
         yield "from", place(finding.location.near)
-    if finding.rendered:
-        yield "rendered", finding.rendered
     if finding.targets:
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
@@ -116,7 +136,7 @@ def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterato
         yield "", f"{number}. {event}"
     if len(evidence.trace) > MOST_LINES:
         yield "", f"… and {len(evidence.trace) - MOST_LINES} more events ({_ELSEWHERE})"
-    yield from (("assumes", premise) for premise in evidence.assumes if premise not in shared)
+    yield from told(finding)
     if finding.help:
         yield "help", finding.help
     for fix in finding.fixes:
@@ -184,10 +204,10 @@ def _statistics(report: Report, paint: Palette) -> Iterator[str]:
         yield paint.bold(line) if not number else line
 
 
-def _premises(shared: Mapping[str, int], report: Report) -> Iterator[tuple[str, str]]:
-    total = sum(1 for _ in open_findings(report))
-    for premise, count in shared.items():
-        yield "assumes", f"{premise} ({count:,} of {many(total, 'finding')})"
+def _premises(report: Report) -> Iterator[tuple[str, str]]:
+    found = list(open_findings(report))
+    for premise, count in standing(found).items():
+        yield "assumes", f"{premise} ({count:,} of {many(len(found), 'finding')})"
 
 
 def footer_lines(

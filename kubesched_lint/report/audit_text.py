@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.pending import Waiting
@@ -11,7 +12,7 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import brief, first_few, many
+from kubesched_lint.text import brief, first_few, joined, many
 
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""
@@ -87,10 +88,25 @@ def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
             yield from _marked("=", f"{label}: {text}", paint, room)
 
 
+_ABSENT = re.compile(r"holds no (\w+)s, so their pods count as running pods of others")
+_SHORT = {"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds", "ReplicaSet": "rs", "Job": "job"}
+"""Kind → its short name for kubectl."""
+
+
+def _unfollowed(audit: Audit) -> Iterator[str]:
+    """Yield what is not followed; the kinds that the file lacks are one line, with what to add."""
+    kinds = [found[1] for text in audit.unfollowed if (found := _ABSENT.fullmatch(text))]
+    if kinds:
+        named = joined([f"{kind}s" for kind in kinds])
+        short = ",".join(_SHORT.get(kind, kind.lower()) for kind in kinds)
+        yield f"the file has no {named}: add {short} to kubectl get, or use `kubesched-lint snapshot`"
+    yield from (text for text in audit.unfollowed if not _ABSENT.fullmatch(text))
+
+
 def _footer(audit: Audit, room: int) -> Iterator[str]:
-    looked = f"{many(audit.workloads, 'workload')} and {many(audit.pods, 'pod')}"
-    lines = [("checked", looked), ("cluster", audit.cluster)]
-    lines += [("not followed", text) for text in audit.unfollowed]
+    looked = [many(audit.workloads, "workload")] if audit.workloads else []
+    lines = [("checked", " and ".join([*looked, many(audit.pods, "pod")])), ("cluster", audit.cluster)]
+    lines += [("not followed", text) for text in _unfollowed(audit)]
     lines += [("note", text) for text in audit.notes]
     lines += [("result", verdict(audit))]
     wide = max(len(label) for label, _ in lines)

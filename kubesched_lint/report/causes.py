@@ -113,17 +113,6 @@ def by_owner(groups: Iterable[FindingGroup]) -> list[OwnedGroups]:
     return sorted(parts, key=lambda part: (-max(group.first.severity for group in part.groups), part.owner))
 
 
-def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
-    """Return premise → number of findings for those premises that at least ``_WORTH_GROUPING`` groups share."""
-    shown: dict[str, int] = {}
-    findings: dict[str, int] = {}
-    for group in groups:
-        for premise in group.first.evidence.assumes:  # all findings of a group assume the same
-            shown[premise] = shown.get(premise, 0) + 1
-            findings[premise] = findings.get(premise, 0) + group.count
-    return {premise: number for premise, number in findings.items() if shown[premise] >= _WORTH_GROUPING}
-
-
 def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield each finding alone, but those of a rule with ``once_per_run`` in one group at the place of the first."""
     groups: dict[tuple[object, ...], list[Finding]] = {}

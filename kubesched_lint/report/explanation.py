@@ -34,17 +34,14 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     With ``each``, every node has its own row.
     """
     palette = Palette(color)
-    groups = not each and len(found.nodes) > MOST_LINES
     on = "" if found.not_created else f" on {many(len(found.nodes), 'node')}"
     blocks = [f"{palette.bold(visible(found.subject))}{on}"]
-    for note in found.notes:
-        blocks[0] += "".join(f"\n  {palette.dim(line)}" for line in wrapped(f"note: {note}", max(width - 2, 0), 6))
     fitting = found.fitting
     if found.group is not None:
         blocks.append(_of_group(found.group, palette, width))
     blocks.append(_outcome(found, palette, width))
     if any(node.scores for node in fitting):
-        table = _rendered(_scores(found, groups), color)
+        table = _rendered(_scores(found, not each), color)
         blocks.append(table if _has_room(table, width) else "\n".join(_score_lines(found, each, palette, width)))
         silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
         if silent:
@@ -57,8 +54,12 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     refused = [node for node in found.nodes if not node.fits]
     if refused:
         blocks.append(f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:")
-        table = _rendered(_refusals(refused, groups), color)
-        blocks.append(table if _has_room(table, width) else "\n".join(_refusal_lines(refused, each, palette, width)))
+        table = _rendered(_refusals(refused), color) if each else ""
+        is_table = each and _has_room(table, width)
+        blocks.append(table if is_table else "\n".join(_refusal_lines(refused, each, palette, width)))
+    if found.notes:
+        notes = (line for note in found.notes for line in wrapped(f"note: {note}", width, 6))
+        blocks.append("\n".join(map(palette.dim, notes)))
     return "\n\n".join(blocks)
 
 
@@ -156,15 +157,15 @@ def _scores(found: Explanation, grouped: bool) -> Table:
     return table
 
 
-def _refusals(refused: Sequence[NodeVerdict], grouped: bool) -> Table:
+def _refusals(refused: Sequence[NodeVerdict]) -> Table:
     table = _table("NODE", "PLUGIN", "REASON", "DETAIL", "EVICTING PODS")
-    for nodes in _grouped(refused, grouped, lambda n: tuple((o.plugin, o.reason, o.removable) for o in n.obstacles)):
-        for number, obstacle in enumerate(nodes[0].obstacles):
+    for node in refused:
+        for number, obstacle in enumerate(node.obstacles):
             table.add_row(
-                Text(_names([n.node for n in nodes], 1) if not number else ""),
+                Text(visible(node.node) if not number else ""),
                 obstacle.plugin,
                 Text(visible(obstacle.reason)),
-                Text(visible(_details(nodes, number))),
+                Text(visible(obstacle.detail)),
                 "might help" if obstacle.removable else "cannot help",
             )
     return table
@@ -191,15 +192,18 @@ def _score_lines(found: Explanation, each: bool, palette: Palette, width: int) -
 
 
 def _refusal_lines(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
-    """The nodes that do not fit as a list, grouped by equal obstacles."""
-    for nodes in _grouped(refused, not each, lambda n: n.obstacles):
-        for line in wrapped(_names([n.node for n in nodes], MOST_LINES), max(width - 2, 24)):
+    """The nodes that do not fit as a list, grouped by equal reasons, the most nodes first."""
+    groups = _grouped(refused, not each, lambda n: tuple((o.plugin, o.reason, o.removable) for o in n.obstacles))
+    for nodes in groups if each else sorted(groups, key=len, reverse=True):
+        count = f"{many(len(nodes), 'node')}: " if len(nodes) > 1 else ""
+        for line in wrapped(f"{count}{_names([n.node for n in nodes])}", max(width - 2, 24) if width else 0, 2):
             yield _INDENT + palette.bold(line)
-        for obstacle in nodes[0].obstacles:
+        for number, obstacle in enumerate(nodes[0].obstacles):
             evicting = "evicting pods might help" if obstacle.removable else "evicting pods cannot help"
-            detail = f": {obstacle.detail}" if obstacle.detail else ""
-            text = f"{obstacle.plugin}: {obstacle.reason}{detail}; {evicting}"
-            yield from (f"{_INDENT * 2}{line}" for line in wrapped(text, max(width - 4, 24), 2))
+            detail = _details(nodes, number)
+            text = f"{obstacle.plugin}: {obstacle.reason}{f': {detail}' if detail else ''}; {evicting}"
+            room = max(width - 4, 24) if width else 0
+            yield from (f"{_INDENT * 2}{line}" for line in wrapped(text, room, 2))
 
 
 def _details(nodes: Sequence[NodeVerdict], number: int) -> str:
@@ -208,7 +212,7 @@ def _details(nodes: Sequence[NodeVerdict], number: int) -> str:
     if len(set(details)) == 1:
         return details[0]
     at = next(i for i, text in enumerate(details) if text)
-    return f"{nodes[at].node}: {details[at]}"
+    return f"for example {details[at]} ({nodes[at].node})"
 
 
 def _grouped(

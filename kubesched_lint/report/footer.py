@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
-from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, many, plural
+from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"
@@ -90,8 +90,13 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("ends", line) for line in _exceptions(summary, max(most_names, LONGEST_LIST)))
     yield from (("note", note) for note in summary.notes)
+    if summary.advice:
+        yield "note", summary.advice
+    if summary.proposes_fixes and any(True for _ in open_findings(report)):
+        yield "note", "--diff proposes fixes"
     yield from (("decide", question) for question in summary.questions)
-    yield "result", f"{outcome(report)}{_softened(report)}"
+    turned = softened(report)
+    yield "result", f"{outcome(report)}{f'; {turned}' if turned else ''}"
 
 
 def _targets(summary: Summary) -> Iterator[str]:
@@ -133,7 +138,11 @@ def cluster(report: Report) -> str:
 
 def outcome(report: Report) -> str:
     """The verdict, and how many problems the input has: ``2 errors, 1 problem with the input``."""
-    return verdict(report) + (f", {many(len(report.errors), 'problem')} with the input" if report.errors else "")
+    return verdict(report) + problems(report)
+
+
+def problems(report: Report) -> str:
+    return f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
 
 
 def summary_of(name: str, report: Report) -> TargetSummary:
@@ -141,22 +150,21 @@ def summary_of(name: str, report: Report) -> TargetSummary:
     return TargetSummary(name, cluster(report), outcome(one_per_cause(report)))
 
 
-def _softened(report: Report) -> str:
-    """``; 2 would be errors if the node groups were complete (--node-groups complete)``, and so for --fixed."""
+def softened(report: Report) -> str:
+    """Return ``node-groups = "complete" turns 2 warnings into errors``, and so for --fixed; or nothing."""
     found = list(open_findings(report))
     complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
     fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
     parts = []
     if complete:
-        parts.append(f"{_errors(complete)} if the node groups were complete (--node-groups complete)")
+        parts.append(f'node-groups = "complete" turns {_into_errors(complete)}')
     if fixed:
-        more = " more" if complete else ""
-        parts.append(f"{_errors(fixed, more)} if no autoscaler made nodes (--fixed)")
-    return "".join(f"; {part}" for part in parts)
+        parts.append(f"--fixed, if no autoscaler makes nodes, turns {_into_errors(fixed, ' more' if complete else '')}")
+    return "; ".join(parts)
 
 
-def _errors(number: int, more: str = "") -> str:
-    return f"{number}{more} would be {plural(number, 'an error', 'errors')}"
+def _into_errors(number: int, more: str = "") -> str:
+    return f"{number}{more} {plural(number, 'warning into an error', 'warnings into errors')}"
 
 
 def skips(report: Report, most_names: int = SHOWN) -> Iterator[str]:
@@ -176,6 +184,17 @@ def cut_short(report: Report) -> str:
     rules = sorted({skip.rule for skip in report.skipped if skip.cut})
     reason = next((skip.reason for skip in report.skipped if skip.cut), "")
     return f"{_named(rules)}: {reason}" if rules else ""
+
+
+def skipped_rules(report: Report) -> str:
+    """Return ``not checked: 12 rules, which need running pods, claims and node pools (-v lists them)``; or nothing."""
+    lacking = {reason: named for reason, named in _reasons(report) if named and _lacks(reason)}
+    rules = {rule for named in lacking.values() for rule in named}
+    if not rules:
+        return ""
+    needed = list(dict.fromkeys(_gist(_needed(reason)).partition(":")[0] for reason in lacking))
+    need = plural(len(rules), "which needs", "which need")
+    return f"not checked: {many(len(rules), 'rule')}, {need} {joined(needed[:SHOWN])} (-v lists them)"
 
 
 def skip_counts(report: Report) -> Iterator[str]:

@@ -21,6 +21,7 @@ Renderer = Callable[[Report, RenderContext], Iterable[str]]
 
 FORMATS = {
     "text": "kubesched_lint.report.as_text",
+    "concise": "kubesched_lint.report.as_concise",
     "json": "kubesched_lint.report.as_json",
     "sarif": "kubesched_lint.report.as_sarif",
     "github": "kubesched_lint.report.as_github",

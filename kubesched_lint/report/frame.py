@@ -59,8 +59,8 @@ def frame(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> I
 
 
 def place(location: Location) -> str:
-    span = location.span
-    return visible(f"{location.path}:{span.line}:{span.column}" if span.line else location.path)
+    span, path = location.span, location.path.removeprefix("./")
+    return visible(f"{path}:{span.line}:{span.column}" if span.line else path)
 
 
 def _aside(sign: str, text: str, canvas: Canvas) -> Iterator[str]:

@@ -47,6 +47,16 @@ def explanation(finding: Finding) -> Iterator[str]:
         yield f"preview: {PREVIEW}"
 
 
+def overlays(findings: Iterable[Finding], environments: Collection[str]) -> str:
+    """Return the overlays that have the findings, by the names of the environments if they are such: ``prod, staging``.
+
+    Empty if the place of a finding tells which it is.
+    """
+    paths = list(dict.fromkeys(filter(None, (finding.rendered for finding in findings))))
+    names = [path.rpartition("/")[2] for path in paths]
+    return first_few(names if set(environments).issuperset(names) else paths)
+
+
 def environment_keys(environments: Sequence[str]) -> Sequence[Mapping[str, str]]:
     """Return a JSON key for each environment that something holds in; what holds in all stands once, without one."""
     return [{"environment": name} for name in environments] or [{}]

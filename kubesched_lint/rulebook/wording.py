@@ -1,9 +1,14 @@
 """Fill the templates of cards: placeholders, numbers with their nouns, and lists in words.
 
-``{name}`` is a value: a list reads ``a, b and c`` and is cut after six (``… and 14 more``).
-``{n|domain}`` is a number with its noun: ``1 domain``, ``3 domains``; ``{n|entry|entries}`` if ``s`` is wrong.
+``{name}`` is a value: a list reads ``a, b and c`` and is cut after three (``a, b, c and 14 more``).
+``{n|node}`` is a number with its noun: ``1 node``, ``3 nodes``; ``{n|entry|entries}`` if ``s`` is wrong.
+``{nodes~node}`` is the names of a list if there are at most three, else their number: ``5 nodes``.
 ``{n:stays|stay}`` is the word that goes with the number, without the number; ``#`` in it is the number:
 ``{n:the only node does not match|none of the # nodes matches}``.
+``{pending of replicas}`` is the subject of most messages: ``2 of 3 pods of Deployment shop/web``, ``3 pods of …`` if it
+is all of them, or the Pod itself.
+``@key`` in place of a noun is what people call the topology key ``key``: ``{@key}`` reads ``zone``, ``node`` or ``value
+of rack``, and ``{n|@key}`` ``3 zones``; ``@@key`` is the plural.
 ``{{`` and ``}}`` are braces; ``{}`` stands for itself.
 """
 
@@ -13,13 +18,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import lru_cache
 
-from kubesched_lint.text import LONGEST_LIST, and_others, joined, plural
+from kubesched_lint.model.node import domain_word
+from kubesched_lint.text import SHOWN, first_few, joined, many, plural
 
 _PIECE = (
     r"\{\{|\}\}|\{\}|"
-    r"\{(?P<name>[a-z_][a-z0-9_]*)(?:(?P<kind>[|:])(?P<one>[^{}|]*)(?:\|(?P<many>[^{}|]*))?)?\}|"
+    r"\{(?P<name>[a-z_][a-z0-9_]*)(?:(?P<kind>[|:~]| of )(?P<one>[^{}|]*)(?:\|(?P<many>[^{}|]*))?)?\}|"
+    r"\{@(?P<many_of>@?)(?P<key>[a-z_]+)\}|"
     r"[{}]"
 )
+_NOUN = r"@(@?)([a-z_]+)"
 _LITERAL = {"{{": "{", "}}": "}", "{}": "{}"}
 
 
@@ -41,7 +49,7 @@ def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
         text = piece.group()
         found.append(template[end : piece.start()])
         end = piece.end()
-        if piece["name"] is not None:
+        if piece["name"] is not None or piece["key"] is not None:
             found.append(piece)
         elif text in _LITERAL:
             found.append(_LITERAL[text])
@@ -51,12 +59,38 @@ def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
 
 
 def _value(piece: re.Match[str], values: Mapping[str, object]) -> str:
-    name = piece["name"]
+    name, kind = piece["name"], piece["kind"]
+    if name is None:
+        return domain_word(str(_given(piece["key"], values)), 2 if piece["many_of"] else 1)
+    value = _given(name, values)
+    if kind is None:
+        return words(value)
+    if kind == " of ":
+        return _subject(_count(value, name), _count(_given(piece["one"], values), piece["one"]), values)
+    if kind == "~" and not isinstance(value, int) and _count(value, name) <= SHOWN:
+        return words(value)
+    return _nouns(_counted(_count(value, name), piece), _count(value, name), values)
+
+
+def _given(name: str, values: Mapping[str, object]) -> object:
     if name not in values:
         raise WordingError(f"the check gives no value for {{{name}}}; it gives {listed(sorted(values), 99)}")
-    if piece["kind"] is None:
-        return words(values[name])
-    return _counted(_count(values[name], name), piece)
+    return values[name]
+
+
+def _subject(some: int, every: int, values: Mapping[str, object]) -> str:
+    """Return ``2 of 3 pods of Deployment shop/web``; one pod that no controller makes has only its own name."""
+    whose = words(_given("object", values))
+    if values.get("kind") == "Pod":
+        return whose
+    return f"{many(every, 'pod')} of {whose}" if some == every else f"{some:,} of {many(every, 'pod')} of {whose}"
+
+
+def _nouns(text: str, count: int, values: Mapping[str, object]) -> str:
+    """Return the text with the usual word of a topology key in place of each ``@key``."""
+    if "@" not in text:
+        return text
+    return re.sub(_NOUN, lambda noun: domain_word(str(_given(noun[2], values)), 2 if noun[1] else count), text)
 
 
 def placeholders(template: str) -> Iterator[str]:
@@ -66,6 +100,10 @@ def placeholders(template: str) -> Iterator[str]:
             if piece["kind"] == ":" and piece["many"] is None:
                 raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
             yield piece["name"]
+            if piece["kind"] == " of ":
+                yield piece["one"]
+        elif piece["key"] is not None:
+            yield piece["key"]
         elif piece.group() not in _LITERAL:
             raise WordingError(f"a single {piece.group()} at {piece.start() + 1}; write it twice for a brace")
 
@@ -83,16 +121,12 @@ def words(value: object) -> str:
     return str(value)
 
 
-def listed(items: Iterable[object], longest: int = LONGEST_LIST) -> str:
+def listed(items: Iterable[object], longest: int = SHOWN) -> str:
     """``a, b and c``; for a long list the first ``longest`` and the number of the others; ``none`` for an empty one."""
-    every = list(items)
+    every = [words(item) for item in items]
     if not every:
         return "none"
-    # "and 1 more" is no shorter than the one it hides.
-    shown = [words(item) for item in (every[:longest] if len(every) > longest + 1 else every)]
-    if len(every) > longest + 1:
-        return and_others(shown, len(every) - longest)
-    return joined(shown)
+    return joined(every) if len(every) <= longest else first_few(every, most=longest)
 
 
 def _count(value: object, name: str) -> int:
@@ -104,9 +138,9 @@ def _count(value: object, name: str) -> int:
 
 
 def _counted(count: int, piece: re.Match[str]) -> str:
-    one, many = piece["one"], piece["many"]
-    if piece["kind"] == "|":
-        return f"{count} {plural(count, one, many)}"
-    if many is None:
+    one, more = piece["one"], piece["many"]
+    if piece["kind"] != ":":
+        return f"{count} {plural(count, one, one if more is None and one.startswith('@') else more)}"
+    if more is None:
         raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
-    return plural(count, one, many).replace("#", str(count))
+    return plural(count, one, more).replace("#", str(count))

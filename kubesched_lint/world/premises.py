@@ -152,14 +152,10 @@ def count_existing(world: World, nodes: NodeSet) -> int:
     return (nodes & world.today).bit_count()
 
 
-ONE_NODE = "1 node"
-"""What ``nodes_in_words`` returns for a single existing node."""
-
-
-def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
-    """Return ``3 usable nodes``, ``3 usable nodes and new nodes of pool general``, or ``new nodes of pool general``."""
+def nodes_in_words(world: World, nodes: NodeSet) -> str:
+    """Return ``3 nodes``, ``3 nodes and new nodes of pool general``, or ``new nodes of pool general``."""
     count = count_existing(world, nodes)
-    here = f"{count} {kind} {plural(count, 'node')}".replace("  ", " ")
+    here = many(count, "node")
     if not nodes & ~world.today:
         return here
     names = [pool.name for pool in pools_adding(nodes, world)]

@@ -38,18 +38,14 @@ def test_the_matrix_of_the_readme_is_what_simulate_prints() -> None:
         assert row in done.stdout
 
 
-def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
-    sketch = readme.split("```yaml\n")[1].split("```")[0]
-    (tmp_path / "cluster.yaml").write_text(sketch)
-    done = run("lint", SHOP, "--cluster", str(tmp_path / "cluster.yaml"), "--format", "json")
-    assert not json.loads(done.stdout)["errors"]
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= 900
 
 
 def test_a_version_that_was_not_recorded_is_named() -> None:
-    shown = run("lint", "fixtures/shop/db.yaml", "--kubernetes-version", "1.34").stdout
+    shown = run("lint", "fixtures/shop/db.yaml", "--kubernetes-version", "1.34", "-v").stdout
     assert "judged as Kubernetes 1.34: recordings test 1.36, and what differs is taken from the source" in shown
-    assert "judged as" not in run("lint", "fixtures/shop/db.yaml").stdout
+    assert "judged as" not in run("lint", "fixtures/shop/db.yaml", "-v").stdout
 
 
 @pytest.mark.parametrize(
@@ -66,7 +62,6 @@ def test_a_version_that_was_not_recorded_is_named() -> None:
         (["lint", SHOP, "--select", "no-such-rule"], 2),
         (["lint", SHOP, "--format", "xml"], 2),
         (["lint", SHOP, "--kubernetes-version", "newest"], 2),
-        (["lint"], 2),
         (["frobnicate"], 2),
         (["--version"], 0),
         (["--help"], 0),

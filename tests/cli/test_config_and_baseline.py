@@ -177,7 +177,7 @@ def test_what_is_mended_is_told_and_pruned(shop: Path) -> None:
     cache = shop / "manifests" / "cache.yaml"
     cache.write_text(cache.read_text().replace("replicas: 6", "replicas: 3"))
     summary = "known.json: 1 entry no longer occurs (anti-affinity-exceeds-domains)"
-    assert summary in run(shop, "lint", *paths, "--baseline", "known.json").stdout
+    assert summary in run(shop, "lint", *paths, "--baseline", "known.json", "-v").stdout
     # Nobody can say so who did not look: without the cluster, at another file, or with the rule left out.
     for other in (
         ("manifests",),
@@ -228,7 +228,7 @@ def test_waivers_and_the_baseline_do_not_get_in_each_others_way(shop: Path) -> N
     waiver = "            # kubesched: ignore[anti-affinity-exceeds-domains] we know"
     assert term in text
     cache.write_text(text.replace(term, f"{waiver}\n{term}", 1))
-    done = run(shop, "lint", *paths, "--baseline", "known.json")
+    done = run(shop, "lint", *paths, "--baseline", "known.json", "-v")
     assert done.returncode == 0
     assert "no findings (1 suppressed, 3 known)" in done.stdout
     assert "known.json: 1 entry no longer occurs" in done.stdout

@@ -105,7 +105,7 @@ def test_an_unclosed_quote_is_named_as_such(folder: Path) -> None:
 
 def test_what_is_no_cluster_is_named_in_words(folder: Path) -> None:
     (folder / "settings.toml").write_text("a = 1\n")
-    assert "holds no nodes (1 without a kind)" in run(folder, "lint", "web.yaml", "-c", "settings.toml").stdout
+    assert "holds no nodes (1 without a kind)" in run(folder, "lint", "web.yaml", "-c", "settings.toml").stderr
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_undecided_it_warns_and_names_the_line_to_add(run: Lint) -> None:
     assert done.exit_code == 0
     assert "warning[nodeselector-matches-nothing]" in done.stdout
     assert 'Add `node-groups = "complete"` to kubesched.toml' in done.stdout
-    assert "1 would be an error if the node groups were complete (--node-groups complete)" in done.stdout
+    assert "decide: are the " in done.stdout
 
 
 @pytest.mark.parametrize("more", [(), ("--quiet",), ("--fail-on", "never"), ("--format", "json")])
@@ -63,7 +63,7 @@ def test_the_decision_is_taken_from_flag_and_configuration(run: Lint, said: str,
     done = run("--require-node-groups", *flags, config="" if flags else f'node-groups = "{said}"\n')
     assert done.exit_code == code
     assert f"{word}[nodeselector-matches-nothing]" in done.stdout
-    assert "decide" not in done.stdout
+    assert "decide: are the " not in done.stdout
     weaker = 'node-groups = "open"' in done.stdout
     assert weaker == (said == "open" and by == "configuration"), "the config line says what makes the gate weaker"
 

@@ -159,7 +159,7 @@ def _imported(words: list[str]) -> set[str]:
     return set(done.stdout.rpartition("|")[2].split())
 
 
-@pytest.mark.parametrize("words", [[], ["--max-age", "soon", "."], ["--fix", "--diff", "."], ["--target", "x", "."]])
+@pytest.mark.parametrize("words", [["--max-age", "soon", "."], ["--fix", "--diff", "."], ["--target", "x", "."]])
 def test_a_mistake_that_the_settings_find_is_told_with_the_usage(words: list[str]) -> None:
     """Both ways end in the same message, because Typer reads the arguments again."""
     done = subprocess.run(

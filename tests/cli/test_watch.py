@@ -18,7 +18,7 @@ from kubesched_lint.session.watch import Watch
 from tests.program import become, called, import_all
 
 ROOT = Path(__file__).parents[2]
-GONE = r"gone: error\[anti-affinity-exceeds-domains\]: 3 replicas of Deployment shop/cache stay Pending"
+GONE = r"gone: error\[anti-affinity-exceeds-domains\]: 3 of 6 pods of Deployment shop/cache stay Pending"
 
 
 @pytest.fixture

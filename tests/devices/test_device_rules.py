@@ -219,7 +219,7 @@ def test_they_count_resources_of_device_plugins_beside_devices() -> None:
     cluster = cluster_of(*THREE, PLUGGED, SERVING, devices_on("n0", 1))
     assert [messages(rule.slug, cluster, by_resource(5)) for rule in DEVICES] == [[] for _ in DEVICES]
     (found,) = messages("devices-too-few", cluster, by_resource(9))
-    assert "only 5 of 9 replicas of Deployment default/train can have devices" in found
+    assert "only 5 of 9 pods of Deployment default/train can have devices" in found
     assert "there are 5 on 4 nodes" in found
     assert not messages("devices-too-few", cluster, by_resource(1, 3))
     assert not messages("devices-do-not-match", cluster_of(*THREE, PLUGGED, SERVING), by_resource(1, 3))

@@ -221,7 +221,7 @@ def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path, wo
     assert (code, outputs) == (1, {"exit-code": "1"}), shown
     assert "= targets: prod-eu, prod-us" in shown
     assert "error[resource-exceeds-any-node]" in shown
-    assert "edge: 4 nodes from " in shown
+    assert "in 3 targets (prod-eu, prod-us, edge)" in shown
 
 
 BARE_POD = """

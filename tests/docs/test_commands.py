@@ -42,7 +42,6 @@ NOT_RUN = {
     r"kubesched-lint lint .* --watch": "does not end; tests/cli/test_watch.py watches",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
     r"uvx kubesched-lint |pipx install ": "downloads a release from PyPI",
-    r"kubectl schedlint ": "is not installed here; tests/cli/test_kubectl_plugin.py runs the same",
     r"kubectl krew ": "krew is not installed here; tests/scripts/test_artifacts.py reads the files",
     r"gh ": "asks GitHub about a release",
     r"podman ": "no container engine here; test_ci_files.py makes the same copies and installs from them",

@@ -18,7 +18,7 @@ def test_the_count_of_the_first_example_is_a_proof() -> None:
     found = lint(ROOT / "fixtures" / "shop" / "cache.yaml", cluster=cluster).findings
     [error] = [finding for finding in found if finding.severity is Severity.ERROR]
     assert error.evidence.kind == "proof"
-    for line in (f"error[{error.rule}]", f"proof: {error.evidence.text}", f"assumes: {error.evidence.assumes[0]}"):
+    for line in (f"error[{error.rule}]", f"proof: {error.evidence.text}", f"assumes  {error.evidence.assumes[0]}"):
         assert line in PAGE
 
 

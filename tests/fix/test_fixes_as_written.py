@@ -108,13 +108,22 @@ spec:
 CPU = TAIL + '          resources:\n            requests: {cpu: "1", memory: 1Gi}\n'
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
+POSTGRES = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db, namespace: shop, labels: {app.kubernetes.io/name: postgres}}
+spec: {containers: [{name: db, image: postgres:17}]}
+"""
+
 CASES = {
     "each revision is balanced by itself": deployment(EVEN.format(key=ZONE, when="ScheduleAnyway", app="web")),
     "an old pod makes room first": deployment(APART),
     "a spread constraint for anti-affinity": deployment(APART, replicas=6),
-    "a preference for a requirement": deployment(
-        APART.replace("podAntiAffinity", "podAffinity").replace(": web", ": db")
-    ),
+    "a label as the other pods have it": deployment(
+        APART.replace("podAntiAffinity", "podAffinity").replace(": web", ": postgres")
+    )
+    + POSTGRES,
     "a renamed topology key": deployment(
         EVEN.format(key='"failure-domain.beta.kubernetes.io/zone"', when="ScheduleAnyway", app="web")
     ),

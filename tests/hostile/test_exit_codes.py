@@ -94,7 +94,6 @@ FAILURES = (
     Row("lint good.yaml --changed=no-such-branch", 2, "--changed"),
     Row("lint good.yaml --no-such-option", 2, "No such option"),
     Row("lint good.yaml --diff --fix", 2, "--diff"),
-    Row("lint", 2, "PATH"),
     Row("nobody-knows", 2, "No such command"),
     Row("lint digits.yaml -c nodes.yaml", 2, "digits.yaml:6:"),
     Row("lint good.yaml -c digits-nodes.yaml", 2, "digits-nodes.yaml:5:"),

@@ -51,8 +51,8 @@ def least(container: str, **amounts: str) -> dict[str, Any]:
 
 def test_bounds_of_all_containers_add_up_and_share_what_is_left() -> None:
     (found,) = findings(WEB, scaler(least("*", memory="9Gi")))
-    assert "at least memory 18Gi" in found.message
-    assert "it may evict 2 of 4 running pods" in found.message
+    assert "memory 18Gi or more" in found.message
+    assert "2 of 4 pods may be evicted" in found.message
     assert found.help.startswith("lower minAllowed to memory 8192Mi or less")
     assert not findings(WEB, scaler(least("*", memory="8192Mi")))
 
@@ -65,7 +65,7 @@ def test_the_room_is_what_daemon_sets_leave() -> None:
 def test_a_container_that_it_leaves_alone_counts_as_written() -> None:
     off = {"containerName": "proxy", "mode": "Off", "minAllowed": {"memory": "99Gi"}}
     (found,) = findings(WEB, scaler(off, least("web", memory="16Gi")))
-    assert "at least memory 17Gi" in found.message
+    assert "memory 17Gi or more" in found.message
     assert "memory 15360Mi or less" in found.help
     assert not findings(WEB, scaler(off, least("web", memory="15Gi")))
 
@@ -73,7 +73,7 @@ def test_a_container_that_it_leaves_alone_counts_as_written() -> None:
 def test_each_resource_is_told_once_by_its_first_cause() -> None:
     policy = {**least("*", memory="9Gi"), "maxAllowed": {"cpu": "5", "memory": "20Gi"}}
     found = {f.severity: f.message for f in findings(WEB, scaler(policy))}
-    assert "at least memory 18Gi" in found[Severity.WARNING]
+    assert "memory 18Gi or more" in found[Severity.WARNING]
     assert "up to cpu 10" in found[Severity.NOTE]
 
 
@@ -90,7 +90,7 @@ def test_no_maximum_is_lowered_below_its_minimum() -> None:
 
 def test_a_daemon_set_beside_itself_has_the_whole_node() -> None:
     (found,) = findings(workload("DaemonSet", "web", "web"), scaler(least("*", memory="19Gi"), kind="DaemonSet"))
-    assert "it may evict 1 of 3 running pods" in found.message
+    assert "1 of 3 pods may be evicted" in found.message
     assert "memory 16384Mi or less" in found.help
 
 

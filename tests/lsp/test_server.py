@@ -52,7 +52,7 @@ def test_what_an_editor_does(shop: Path, program: Path) -> None:
         client.open(file)
         found = client.finding(file, RULE)
         assert (found["severity"], lines([found])) == (1, [17])
-        assert "proof: 6 replicas > 3 usable topology.kubernetes.io/zone domains" in found["message"]
+        assert "proof: 6 pods > 3 zones" in found["message"]
         (related,) = found["relatedInformation"]
         assert related["message"] == "6 replicas wanted here"
         assert related["location"]["range"]["start"] == {"line": 7, "character": 12}

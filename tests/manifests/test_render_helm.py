@@ -44,7 +44,7 @@ def test_a_piped_chart_is_blamed_on_its_templates(charts: Path) -> None:
     done = lint(charts, "-", "--apply-order", "helm", piped=RECORDED.read_text())
     shown = done.stdout
     assert done.returncode == 1
-    assert "error[anti-affinity-exceeds-domains]: 3 replicas of Deployment default/release-name-web" in shown
+    assert "error[anti-affinity-exceeds-domains]: 3 of 6 pods of Deployment default/release-name-web" in shown
     assert "--> shop/templates/web.yaml (rendered):29:15" in shown
     assert "29 | /             - labelSelector:" in shown
     assert "= from: shop/templates/web.yaml:17:1" in shown

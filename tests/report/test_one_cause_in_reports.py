@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, Report, Severity, Suppression
+from kubesched_lint.findings import Finding, Report, Severity, Summary, Suppression
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.report import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
@@ -121,7 +122,7 @@ def test_volumes_on_nodes_that_the_cluster_lacks_are_one_finding() -> None:
     main, cold = two(lint(volumes + pods.replace("image: x", "image: x, volumeMounts: [{name: v, mountPath: /v}]"),
                           "pv-zone-pinning-conflict"))  # fmt: skip
     assert [member.object.name for member in members(main)] == ["a", "b"]
-    assert main.message.endswith("is reachable only from nodes with box=main, and no node has that")
+    assert main.message.endswith("is on nodes with box=main, and there is no such node")
     assert members(cold) == (cold,)
 
 
@@ -274,7 +275,7 @@ def test_claims_that_one_edit_of_the_workload_mends_are_one_finding() -> None:
     assert [related.location.span.line for related in finding.related] == [12]
     replicas = lint(SHARED_CLAIMS.replace("replicas: 1", "replicas: 2"), "claim-shared-by-replicas")
     (finding,) = replicas.findings
-    assert "2 replicas of Deployment shop/web share the claims data and logs" in finding.message
+    assert "2 pods of Deployment shop/web share the claims data and logs" in finding.message
 
 
 def test_a_pod_that_never_runs_opens_no_node() -> None:
@@ -291,8 +292,9 @@ def test_overlays_that_render_one_line_are_all_named() -> None:
     copies = tuple(replace(finding, rendered=f"overlays/{name}") for name in ("dev", "prod", "test"))
     folded = one_per_cause(replace(report, findings=copies))
     text = "".join(as_text.render(folded, RenderContext()))
-    assert "= rendered: overlays/dev\n" in text
-    assert "Pod shop/a (overlays/prod, overlays/test)" in text
+    assert re.search(r"^ *--> \S+ \(overlays/dev, overlays/prod, overlays/test\)$", text, re.MULTILINE)
+    known = replace(folded, summary=Summary(environments=("dev", "prod", "test")))
+    assert " (dev, prod, test)\n" in "".join(as_text.render(known, RenderContext()))
     for module in (as_markdown, as_github, as_sarif, as_html):
         shown = "".join(module.render(folded, RenderContext()))
         assert shown.count("overlays/") >= 3, module.__name__

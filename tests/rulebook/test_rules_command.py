@@ -59,7 +59,13 @@ def test_explain_prints_the_card_as_plain_markdown_into_a_pipe() -> None:
     done = run("explain", "anti-affinity-exceeds-domains")
     assert done.returncode == 0
     assert done.stdout.startswith("# anti-affinity-exceeds-domains\n")
-    for part in ("- **Severity:** error", "## What it finds", "# finding: 1 replica", "## What it cannot see", "40358"):
+    for part in (
+        "- **Severity:** error",
+        "## What it finds",
+        "# finding: each needs a zone",
+        "## What it cannot see",
+        "40358",
+    ):
         assert part in done.stdout
     assert "\x1b[" not in done.stdout
 

@@ -25,6 +25,18 @@ from kubesched_lint.rulebook.wording import WordingError, fill, listed, placehol
         ("{n|replica} {n:stays|stay} Pending", {"n": 2}, "2 replicas stay Pending"),
         ("write {{matchLabels: …}} or {}", {}, "write {matchLabels: …} or {}"),
         ("{value}", {"value": "{not a placeholder}"}, "{not a placeholder}"),
+        ("on {nodes~node}", {"nodes": ("a", "b")}, "on a and b"),
+        ("on {nodes~node}", {"nodes": ("a", "b", "c", "d")}, "on 4 nodes"),
+        (
+            "{few of every}",
+            {"few": 1, "every": 3, "object": "Deployment shop/web"},
+            "1 of 3 pods of Deployment shop/web",
+        ),
+        ("{few of every}", {"few": 3, "every": 3, "object": "Deployment shop/web"}, "3 pods of Deployment shop/web"),
+        ("{few of every}", {"few": 1, "every": 1, "object": "Pod shop/db", "kind": "Pod"}, "Pod shop/db"),
+        ("a {@key} of {n|@key}", {"key": "topology.kubernetes.io/zone", "n": 3}, "a zone of 3 zones"),
+        ("{n:the only @key|all # @key}", {"key": "kubernetes.io/hostname", "n": 1}, "the only node"),
+        ("over {@@key}", {"key": "rack"}, "over values of rack"),
     ],
 )
 def test_templates_become_sentences(template: str, values: dict[str, object], sentence: str) -> None:
@@ -33,8 +45,9 @@ def test_templates_become_sentences(template: str, values: dict[str, object], se
 
 def test_a_long_list_is_cut_and_counted() -> None:
     nodes = [f"n{i}" for i in range(20)]
-    assert listed(nodes) == "n0, n1, n2, n3, n4, n5 … and 14 more"
-    assert listed(nodes[:7]) == "n0, n1, n2, n3, n4, n5 and n6"
+    assert listed(nodes) == "n0, n1, n2 and 17 more"
+    assert listed(nodes[:4]) == "n0, n1, n2 and 1 more"
+    assert listed(nodes[:3]) == "n0, n1 and n2"
 
 
 @pytest.mark.parametrize(

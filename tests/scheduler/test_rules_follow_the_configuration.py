@@ -244,7 +244,7 @@ def test_no_fix_edits_the_manifest_for_what_the_configuration_adds(tmp_path: Pat
     for text, profiles, fixes in ((WEB, spreading(hard()), 0), (by_hand, "- {}\n", 1)):
         report = report_of(tmp_path, text, profiles, select=("spread-tainted-domain-blocks",))
         assert len(report.findings) == 1
-        assert sum("fixable" in note for note in report.summary.notes) == fixes
+        assert report.summary.proposes_fixes == bool(fixes)
         files = (("cluster.yaml", CLUSTER), ("scheduler.yaml", HEAD + profiles))
         cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
         manifests = manifest_set(documents("web.yaml", text.encode(), is_read), "default")
@@ -307,7 +307,7 @@ def test_a_pod_without_a_filter_does_not_say_how_often_equal_pods_fit(tmp_path: 
     for texts in (large, large[::-1]):
         errors = found(tmp_path, "---\n".join(texts), profiles, Severity.ERROR)
         assert slugs(errors) == [("error", "resource-insufficient-free")], texts
-        assert "pods of Deployment shop/web stay Pending forever" in errors[0].message
+        assert "pods of Deployment shop/web stay Pending" in errors[0].message
 
 
 def test_a_copy_of_a_running_pod_has_the_profile_of_its_scheduler() -> None:

@@ -199,10 +199,12 @@ def test_many_nodes_with_equal_rows_share_one():
     nodes = [node(f"n{i}", unschedulable=i < 5) for i in range(30)]
     found = explain(pod(), state_of(nodes))
     text = as_text(found)
-    assert "n0 and 4 more" in text
+    assert "5 nodes: n0, n1, n2 and 2 more" in text
     assert "n5 and 24 more" in text
     assert "n17" not in text
     assert all(f"n{i} " in as_text(found, each=True) for i in range(30))
+    below = [as_text(found, width=width).split("do not fit:")[1] for width in (0, 80, 120)]
+    assert below[0] == below[1] == below[2], "what does not fit reads the same at every width"
 
 
 def test_of_many_nodes_of_a_daemonset_the_first_are_named():
@@ -213,7 +215,7 @@ def test_of_many_nodes_of_a_daemonset_the_first_are_named():
 
 def test_where_details_differ_a_shared_row_gives_an_example():
     nodes = [node(f"n{i}", taints=(Taint("t", str(i), "NoSchedule"),)) for i in range(21)]
-    assert "n0: taint t=0:NoSchedule" in as_text(explain(pod(), state_of(nodes)))
+    assert "for example taint t=0:NoSchedule (n0)" in as_text(explain(pod(), state_of(nodes)))
 
 
 def test_a_narrow_terminal_loses_nothing_and_breaks_no_word():
@@ -322,11 +324,20 @@ def test_names_find_one_thing(name, expected):
 
 
 def test_a_name_of_several_things_lists_them():
-    with pytest.raises(NamingError, match="'web' may mean deployment/shop/web or deployment/lab/web"):
+    with pytest.raises(NamingError, match="'web' may mean shop/web or lab/web"):
         find("web", MANIFESTS, LIVE)
 
 
-@pytest.mark.parametrize("name", ["nothing", "shop/agent", "deploy/agent", "a/b/c/d", ""])
-def test_a_name_of_nothing_lists_what_there_is(name):
-    with pytest.raises(NamingError, match="deployment/shop/web, statefulset/shop/db"):
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("nothing", "; there is shop/web, statefulset/shop/db, lab/web and "),
+        ("shop/agent", "; did you mean ops/agent\\?"),
+        ("deploy/agent", "; did you mean ops/agent\\?"),
+        ("wbe", "; did you mean "),
+        ("", "; there is shop/web"),
+    ],
+)
+def test_a_name_of_nothing_gets_guesses_or_a_list(name, hint):
+    with pytest.raises(NamingError, match=hint):
         find(name, MANIFESTS, LIVE)

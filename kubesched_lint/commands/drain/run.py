@@ -259,7 +259,9 @@ class Planner:
         return found.obstacles if found.is_smallest else None
 
     def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str, *, is_smallest: bool) -> DrainPlan:
-        return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=obstacles, is_smallest=is_smallest)
+        # Overlays may define one budget several times.
+        each = tuple(one for number, one in enumerate(obstacles) if one not in obstacles[:number])
+        return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=each, is_smallest=is_smallest)
 
     def _assumes(self) -> Iterator[str]:
         yield "pods become ready as soon as they are bound"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.commands.fix.workspace import Workspace
-from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Source, Span
+from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Span
 from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.proposed import proposed, source_of
 from kubesched_lint.manifests.changes import Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.full_reader import place_of
@@ -75,7 +75,7 @@ def key_of(judged: Judged, remedy: Remedy) -> tuple[Subject, Path, str]:
 
 def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
     """Yield the remedies that the rule's fix proposes, the best first; one that the API server may refuse is unsafe."""
-    for remedy in _proposed(judged, world):
+    for remedy in proposed(judged, world):
         source = remedy.source or source_of(judged)
         kind = source.kind if isinstance(source, Document) else ""
         if not remedy.is_new and any(is_fixed(kind, change) for change in remedy.changes):
@@ -83,18 +83,6 @@ def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
             yield replace(remedy, title=words, safe=False)
         else:
             yield remedy
-
-
-def _proposed(judged: Judged, world: World) -> Iterator[Remedy]:
-    if is_added(judged.hazard.at):
-        return  # the scheduler's configuration has it, the manifest does not
-    subjects = (judged.hazard.source, world) if judged.workload is None else (world.member(judged.workload),)
-    for remedy in judged.rule.mend()(judged.hazard, *subjects):
-        yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
-
-
-def source_of(judged: Judged) -> Source | None:
-    return judged.hazard.source or (judged.workload.source if judged.workload else None)
 
 
 def by_hand(remedy: Remedy, document: Document) -> str:

@@ -28,7 +28,6 @@ from kubesched_lint.commands.fix.proposals import (
     placed,
     rank,
     remedies,
-    source_of,
     subject_of,
 )
 from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
@@ -39,6 +38,7 @@ from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.proposed import source_of
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError

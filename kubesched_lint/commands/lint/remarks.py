@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.findings import Report, Skip
@@ -31,23 +30,6 @@ BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""
 
 
-def with_fixable(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
-    """Return the report with a note on findings that rules may fix in files that somebody has ``written``.
-
-    Other files are rendered. The numbers are upper bounds: only linting again shows what a fix does.
-    """
-    open_there = (
-        f for f in report.findings if f.suppressed is None and f.location.path in written and not is_added(f.at)
-    )
-    fixes = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
-    safe, unsafe = fixes.count("safe"), fixes.count("unsafe")
-    if not safe + unsafe:
-        return report
-    flags = "--fix" if safe else "--fix --unsafe-fixes"
-    more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
-    return with_notes(report, f"up to {safe or unsafe} fixable with {flags}{more}; --diff shows how")
-
-
 def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str, Report] | None = None) -> Report:
     """Return the report with a note if the working folder has a baseline that lists some of the open findings.
 
@@ -64,7 +46,8 @@ def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str,
     if not known:
         return report
     listed = f"{BASELINE} lists {many(known, 'finding')} of this run, but the run does not use it"
-    return with_notes(report, f"{listed}: --baseline {BASELINE}, or `baseline` in kubesched.toml, does")
+    advice = f"{listed}: --baseline {BASELINE}, or `baseline` in kubesched.toml, does"
+    return replace(report, summary=replace(report.summary, advice=advice))
 
 
 def with_notes(report: Report, *notes: str) -> Report:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import LIVE, ClusterError
 from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
@@ -20,7 +21,6 @@ from kubesched_lint.commands.lint.remarks import (
     notes_on,
     set_notes,
     skipped_documents,
-    with_fixable,
     with_unused_baseline,
 )
 from kubesched_lint.commands.lint.request import Before
@@ -30,6 +30,7 @@ from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.proposed import is_any_written
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
@@ -40,6 +41,7 @@ from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
     from kubesched_lint.rulebook.library import Rule
-    from kubesched_lint.world.world import World
 
     Found = InputFile | Skipped | InputError
 
@@ -195,10 +196,7 @@ def checked(
     cache = request.cache
     files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
     if cache or before:
-        from kubesched_lint.manifests.inputs import InputFile
-
         read = list(files)
-        written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
         past = None if before is None else _past(before, request, read, lender)
         material = Inputs(request, options, read, past, lender, shared)
         report = _kept_or_made(material, read, rulebook) if cache else _made(material, rulebook)
@@ -206,7 +204,6 @@ def checked(
         past = None
         material = Inputs(request, options, files, lender=lender, shared=shared)
         report = _made(material, rulebook)
-        written = {document.path for document in material.manifests.documents if document.rendering is None}
     held = None if entries is None else _compared(report, entries, material, rulebook)
     report = with_ended_entries(held.report, options, rulebook) if held else report
     judged = report
@@ -217,7 +214,6 @@ def checked(
         report = reported(report, then, material.manifests, options.namespace, before, changes)
         report = counting_again(report, judged, changes, options.today)
     report = with_exceptions(report, judged, options.today)
-    report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
@@ -317,13 +313,21 @@ def report_on(
     ``lint``.
     """
     rules = options.rules(rulebook) if rules is None else rules
-    report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)[0]
+    premises = manifests.premises(options)
+    world = world or World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
+    report, judged = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)
     report = suppress(report, manifests, rulebook, rules, options)
-    of_cluster = notes_on(cluster, options, manifests.premises(options))
+    of_cluster = notes_on(cluster, options, premises)
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
+    waived = {(f.rule, f.location, f.message) for f in report.findings if f.suppressed}
+    still_open = (j for j in judged if (j.finding.rule, j.finding.location, j.finding.message) not in waived)
     summary = replace(
-        report.summary, cluster=cluster.describe(now) if cluster else "", notes=notes, unreadable_cluster=unreadable
+        report.summary,
+        cluster=cluster.describe(now) if cluster else "",
+        notes=notes,
+        unreadable_cluster=unreadable,
+        proposes_fixes=is_any_written(still_open, world),
     )
     summary = with_what_is_not_judged(summary, manifests)
     unchecked = (*skipped_documents(manifests), *report.skipped)

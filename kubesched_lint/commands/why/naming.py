@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import first_few
+from kubesched_lint.text import first_few, meant
 
 _SHORT = {
     "cj": "cronjob",
@@ -56,7 +57,18 @@ def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject
         if found:
             raise NamingError(f"{name!r} may mean {_listed(found, ' or ')}")
     known = [subject for subjects in everything[:2] for subject in subjects]
-    raise NamingError(f"nothing is named {name!r}" + (f"; there is {_listed(known, ', ')}" if known else ""))
+    raise NamingError(f"nothing is named {name!r}{_hint(name, known)}")
+
+
+def _hint(name: str, known: Sequence[NamedObject]) -> str:
+    """Return at most three guesses, or else a list of what there is."""
+    called: dict[str, list[NamedObject]] = {}
+    for subject in known:
+        called.setdefault(subject.name, []).append(subject)
+    guesses = [subject for right in meant(name.rpartition("/")[2], called) for subject in called[right]]
+    if guesses:
+        return f"; did you mean {_listed(guesses, ' or ')}?"
+    return f"; there is {_listed(known, ', ')}" if known else ""
 
 
 def _workloads(inventory: Inventory) -> Iterator[NamedObject]:
@@ -95,5 +107,9 @@ def _kind(word: str) -> str:
 
 
 def _listed(subjects: Sequence[NamedObject], glue: str) -> str:
-    names = dict.fromkeys(s.full_name for s in subjects)
+    """Return the names, with the kind where two subjects share namespace and name."""
+    short = Counter((s.namespace, s.name) for s in set(subjects))
+    names = dict.fromkeys(
+        f"{s.namespace}/{s.name}" if s.namespace and short[s.namespace, s.name] == 1 else s.full_name for s in subjects
+    )
     return first_few(list(names), glue)

@@ -1,0 +1,29 @@
+"""One line per finding, as compilers and grep print places: ``PATH:LINE:COL: SEVERITY RULE MESSAGE``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.findings import Finding, Report
+from kubesched_lint.linter.causes import members
+from kubesched_lint.printing import visible
+from kubesched_lint.report.causes import by_place
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import open_findings
+from kubesched_lint.report.frame import place
+from kubesched_lint.report.words import overlays
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yield a line per finding, by path and line; errors of the input come first."""
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        where = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
+        yield f"{visible(where)}: error input {visible(error.message)}\n"
+    for finding in sorted(by_place(open_findings(report)), key=lambda f: f.location.path.removeprefix("./")):
+        yield _line(finding, report.summary.environments)
+
+
+def _line(finding: Finding, environments: Sequence[str]) -> str:
+    named = overlays(members(finding), environments)
+    text = f"{finding.severity.word} {finding.rule} {finding.message}{f' ({named})' if named else ''}"
+    return f"{place(finding.location)}: {visible(text)}\n"

@@ -1,0 +1,72 @@
+"""The three lines below the findings of a terminal: counts, what was checked, and the one thing to know beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Report
+from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, softened, verdict
+from kubesched_lint.text import first_few, many
+
+_AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
+
+_WEAKER = ("makes the gate weaker", "the change edits files")
+"""What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
+
+
+def short_footer(report: Report) -> Iterator[str]:
+    """Yield at most three lines; ``footer`` has everything."""
+    yield _counts(report)
+    yield _checked(report)
+    asides = list(_asides(report))
+    if asides:
+        yield asides[0] + (f" (and {len(asides) - 1} more: -v)" if len(asides) > 1 else "")
+
+
+def _counts(report: Report) -> str:
+    files = {finding.location.path for finding in open_findings(report)}
+    where = f" in {many(len(files), 'file')}" if files else ""
+    fixes = "; --diff proposes fixes" if files and report.summary.proposes_fixes else ""
+    return f"{verdict(report)}{where}{problems(report)}{fixes}"
+
+
+def _checked(report: Report) -> str:
+    summary = report.summary
+    where = f" ({first_few(summary.environments)})" if summary.environments else ""
+    nodes = _nodes(report)
+    if summary.targets:
+        nodes = f"in {many(len(summary.targets), 'target')} ({first_few([one.name for one in summary.targets])})"
+    return f"checked {many(summary.workloads, 'workload')}{where} {nodes}"
+
+
+def _nodes(report: Report) -> str:
+    """Return ``on 9 nodes (cluster/nodes.json, 8 days old)``."""
+    if not report.summary.cluster:
+        return "without a cluster (--cluster)"
+    words = _AGE.sub(r", \1 old", report.summary.cluster.partition(";")[0])
+    nodes, of, source = words.partition(" from ")
+    source = source.replace(" (a sketch)", ", a sketch")
+    return f"on {nodes.rstrip(',')}{of and f' ({source})'}"
+
+
+def _asides(report: Report) -> Iterator[str]:
+    """Yield what a reader may have to act on, the most important first."""
+    summary = report.summary
+    unread = [skip.reason for skip in report.skipped if not skip.rule]
+    if unread:
+        several = f"{many(len(unread), 'document')} (-v says why)"
+        yield f"not read: {unread[0] if len(unread) == 1 else several}"
+    if left := cut_short(report):
+        yield f"not finished: {left}"
+    yield from (note for note in summary.notes if " not shown" in note)
+    if any(words in summary.configuration for words in _WEAKER):
+        yield f"config: {summary.configuration}"
+    if summary.advice:
+        yield f"note: {summary.advice}"
+    if summary.questions:
+        yield f"decide: {summary.questions[0]}"
+    elif turned := softened(report):
+        yield f"decide: {turned}"
+    if skipped := skipped_rules(report):
+        yield skipped

@@ -26,6 +26,8 @@ from kubesched_lint.world.world import World
 EVENTS = ("deploy", "rollout")
 """The events whose proven bad ends are errors of ``lint``."""
 
+_EVENTS_BEGIN = "events of its pods begin"
+
 
 class Shortage(Struct, frozen=True):
     """Pods that never all run and that no row tells of: those of several workloads together, or of a CronJob."""
@@ -108,6 +110,7 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
     known = Range(0, cell.wanted, "bound") if is_seen else cell.bound
     most = known.most if stuck else min(known.most, fit)
     bound = Range(min(known.least, most), most, "bound")
+    hang = one.hazard.after_binding
     return replace(
         cell,
         verdict=BAD,
@@ -117,6 +120,8 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
         proven=True,
         text=words(cell.event, cell.wanted, bound, stuck=stuck, always_stuck=stuck),
         why=evidence.text,
+        message=hang or cell.message,
+        says=_EVENTS_BEGIN if hang else cell.says,
         blamed=one.workload,
         at=one.hazard.at if one.hazard.source is None else (),
         missing=(),

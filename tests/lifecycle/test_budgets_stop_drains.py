@@ -65,7 +65,7 @@ def test_a_budget_counts_the_pods_of_all_that_it_selects(beside, bound, verdict)
 
 
 def test_a_drain_may_go_on_for_ever() -> None:
-    """Its pods tolerate the cordon: each comes back before the budget lets the next one go, and no state is the last."""
+    """Its pods tolerate the cordon: each comes back before the budget lets the next go, and no state is the last."""
     budget = other("PodDisruptionBudget", "keep", "policy/v1", spec={**KEEP["spec"], "maxUnavailable": 1})
     web = workload("Deployment", "web", 4, asking("1", tolerations=[{"operator": "Exists"}]))
     drained = cell(report_of(sketch(1, "a"), web, budget, events=("drain",)), "web", "drain")

@@ -185,8 +185,8 @@ class Hazard(Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
     together: tuple[ObjectRef, ...] = ()
     """The objects whose pods the proof counts together; empty: only the object under check."""
-    after_binding: bool = False
-    """Whether the pods get a node and fail there, which no cell of the matrix counts."""
+    after_binding: str = ""
+    """How events begin of pods that get a node and fail there, which no cell of the matrix counts; empty: none do."""
     cause: str = ""
     """What one edit mends, if it is more than the line: a thing that the cluster lacks, or a removed version in a file.
 

@@ -69,6 +69,7 @@ def setting_of(world: World) -> Setting:
         looks_unchanged=kept,
         kubernetes_version=world.premises.kubernetes_version,
         leaving=tuple(b for b in world.other_pods if b.terminating and not b.kept_by_finalizers),
+        ending=tuple(b for w in ordered for b in world.member(w).running_pods if b.terminating),
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
     )

@@ -17,6 +17,9 @@ from kubesched_lint.world.attachment import has_known_class, is_attached, is_sur
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.world import Member
 
+_MULTI_ATTACH = "Multi-Attach error for volume"
+"""How the attach/detach controller begins (``attachdetach/reconciler``, reportMultiAttachError); a name follows."""
+
 
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
@@ -55,7 +58,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "parted": parted,
                 "pending": replicas - 1,
             },
-            after_binding=True,
+            after_binding=_MULTI_ATTACH,
             related=(
                 *(Place(also, f"the claim {name}") for also, name in others),
                 *([replicas_wanted_here(it)] if is_shared else ()),

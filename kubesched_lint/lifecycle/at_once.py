@@ -22,7 +22,7 @@ class AtOnce(NamedTuple):
     key: str
     wanted: int
     most: int
-    """The most pods in one such domain after a deploy, whatever the scheduler does."""
+    """The most pods in one such domain that the rule lets in, whatever the scheduler does."""
     because: str
     """The hard rule that keeps it below ``wanted``; empty: nothing does."""
     today: int | None = None
@@ -31,6 +31,11 @@ class AtOnce(NamedTuple):
     @property
     def is_limited(self) -> bool:
         return self.most < self.wanted
+
+    @property
+    def taken(self) -> int:
+        """The most pods that a loss takes: no rule moves those that run, of which a domain may have more."""
+        return max(self.most, min(self.today or 0, self.wanted))
 
     @property
     def domain(self) -> str:

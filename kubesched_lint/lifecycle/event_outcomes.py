@@ -117,10 +117,13 @@ class EventOutcomes:
         return all(story.sound for story in self.deployed)
 
     def ends(self, event: str, number: int) -> list[FinalState] | None:
-        """Return every end of an event for one workload; None if the search was cut short."""
+        """Return every end of an event for one workload; None if the search was cut short, or met no end.
+
+        A drain meets none where pods come back to its node and a budget lets them go one by one.
+        """
         found = []
         for where, story in self.variants(event, number):
-            if not story.sound and not story.runs:
+            if not (story.sound or story.runs) or not story.states:
                 return None
             found += list(self._ends(event, where, story, number))
         return found

@@ -55,8 +55,9 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     if setting.supposed is not None and setting.supposed.change.halted:
         halted = first_few(sorted(setting.supposed.change.halted))
         yield f"nothing is evicted from {halted}, because most of a zone is unreachable (--unhealthy-zone-threshold)"
-    if setting.leaving:
-        yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving])}"
+    end = [f"{bound.namespace}/{bound.name}" for bound in (*setting.leaving, *setting.ending)]
+    if end:
+        yield f"pods that terminate end: {first_few(end)}"
     yield from _of_guests(setting)
 
 

@@ -76,6 +76,8 @@ class Setting(Struct, frozen=True, dict=True):
 
     leaving: tuple[BoundPod, ...] = ()
     """Pods of others that terminate."""
+    ending: tuple[BoundPod, ...] = ()
+    """Pods of the set that terminate: their controllers make others when they are gone."""
     lingering: tuple[NodeSet, ...] = ()
     """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
     going: tuple[BoundPod, ...] = ()

@@ -161,7 +161,10 @@ def _least(setting: Setting, event: str, number: int, deleted: EventBounds) -> i
     if len(reasons) > 1 or deleted.least.pods < wanted:
         return 0
     if reasons == [STATEFUL]:
-        return wanted - _most_lost(setting, event, number)
+        lost = _most_lost(setting, event, number)
+        in_order = setting.workloads[number].pod_management != "Parallel"
+        # In order, a pod that is preempted comes back only after those before it: not while one of them terminates.
+        return 0 if lost and in_order and may_be_preempted(setting, number) else wanted - lost
     spread = [c for c in pod.spread if c.is_hard]
     if reasons == [_EMPTY] and len(spread) == 1 and _counts_only_own(setting, number, spread[0]):
         return _least_beside_empty(setting, event, number, spread[0])

@@ -35,7 +35,9 @@ def _is_own_proof(one: Judged) -> bool:
 
     A run binds pods, and says nothing of what becomes of them on their nodes.
     """
-    is_of_table = one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING or one.hazard.after_binding
+    is_of_table = (
+        one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING or bool(one.hazard.after_binding)
+    )
     is_error = one.finding.severity is Severity.ERROR and one.finding.evidence.kind == "proof"
     return is_error and one.rule.each in ("workload", "set") and not is_of_table
 

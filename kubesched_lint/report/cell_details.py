@@ -99,8 +99,10 @@ def details(simulation: SimulationReport, palette: Palette, room: int = 0, *, ev
 def taken_at_once(limit: AtOnce) -> str:
     """Return what one loss takes: ``one node may take 1 of 3 pods (anti-affinity over …); today 1``."""
     because = f" ({limit.because})" if limit.is_limited else ", and no hard rule keeps them apart"
+    if limit.taken > limit.most:
+        because = f" ({limit.because} lets in {limit.most}, but moves none that runs)"
     today = "" if limit.today is None else f"; the worst {limit.domain} has {limit.today} of them today"
-    return f"one {limit.domain} may take {limit.most} of {many(limit.wanted, 'pod')}{because}{today}"
+    return f"one {limit.domain} may take {limit.taken} of {many(limit.wanted, 'pod')}{because}{today}"
 
 
 def _told(cells: Sequence[Cell], is_sought: bool) -> Sequence[Cell]:

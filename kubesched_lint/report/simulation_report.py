@@ -226,7 +226,7 @@ def as_json(simulation: SimulationReport) -> str:
                 **environment,
                 "cells": [_cell(simulation, c) for c in r.cells],
                 "atOnce": [
-                    {"domain": limit.domain, "most": limit.most, "wanted": limit.wanted, "today": limit.today}
+                    {"domain": limit.domain, "most": limit.taken, "wanted": limit.wanted, "today": limit.today}
                     for limit in r.at_once
                 ],
             }

@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.report.cell_details import taken_at_once
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
@@ -65,6 +66,18 @@ def test_running_pods_tell_what_a_loss_takes_today() -> None:
     running = {0: tuple(BoundPod(f"web-{i}", node, own.pod) for i, node in enumerate(("na0", "na1", "nb0")))}
     setting = Setting(cluster(), Inventory(), (own,), running=running)
     assert [limit.today for limit in at_once(setting, 0)] == [1, 2]
+
+
+@pytest.mark.parametrize(("zones", "most"), [("aab", 2), ("aaa", 3), ("aaab", 3)])
+def test_a_rule_moves_no_pod_that_runs(zones: str, most: int) -> None:
+    """The scheduler checks a spread when it binds a pod: what scaling down or an older template left uneven stays."""
+    own = web(3, "100m", spread(ZONE))
+    running = {0: tuple(BoundPod(f"web-{i}", f"n{zone}0", own.pod) for i, zone in enumerate(zones))}
+    (_, limit) = at_once(Setting(cluster(), Inventory(), (own,), running=running), 0)
+    assert (limit.most, limit.taken) == (1, most)
+    assert taken_at_once(limit).startswith(
+        f"one zone may take {most} of 3 pods (spread over {ZONE} lets in 1, but moves"
+    )
 
 
 def test_one_node_or_one_zone_is_no_choice() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.verdicts import BAD, FINE
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.pod import BoundPod, Owner
 from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, report_of, sketch, workload
@@ -62,3 +62,11 @@ def test_a_budget_counts_the_pods_of_all_that_it_selects(beside, bound, verdict)
     all_of_them = other("PodDisruptionBudget", "keep", "policy/v1", spec={"selector": {}, **bound})
     result = report_of(sketch(2, "a"), workload("Deployment", "web", 2), beside, all_of_them, events=("drain",))
     assert cell(result, "web", "drain").verdict == verdict
+
+
+def test_a_drain_may_go_on_for_ever() -> None:
+    """Its pods tolerate the cordon: each comes back before the budget lets the next go, and no state is the last."""
+    budget = other("PodDisruptionBudget", "keep", "policy/v1", spec={**KEEP["spec"], "maxUnavailable": 1})
+    web = workload("Deployment", "web", 4, asking("1", tolerations=[{"operator": "Exists"}]))
+    drained = cell(report_of(sketch(1, "a"), web, budget, events=("drain",)), "web", "drain")
+    assert (drained.verdict, drained.proven) == (UNKNOWN, False)

@@ -8,11 +8,13 @@ from hypothesis import assume
 from msgspec.structs import replace
 
 from kubesched_lint.lifecycle import parts
+from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle
+from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
@@ -115,6 +117,24 @@ def test_what_a_part_proves_no_end_of_the_whole_contradicts(setting, event):
         for end in _ends(setting, event, number):
             assert end.lack == 0, (event, number)
             assert event == "drain" or not is_stuck(event, end), (event, number)
+
+
+@thorough
+@given(running_sets(), st.sampled_from([*UNREACHABLE_OF, *UNREACHABLE_OF.values()]))
+def test_what_counting_says_of_either_end_of_a_loss_no_end_of_the_whole_contradicts(setting, event):
+    followed = {bound for one in guests_of(setting).hosted for bound in one.pods}
+    assume(all(w.bound in followed for w in guests_of(setting).weaker(range(len(setting.workloads)))))
+    counting, numbers = Counting(setting), range(len(setting.workloads))
+    every = [
+        (i, counting.bounds(event, group_in(setting, event, i), i)) for i in numbers if not idle(setting, event, i)
+    ]
+    told = [(i, bounds) for i, bounds in every if bounds.least.pods or bounds.most.pods < bounds.wanted]
+    assume(told)
+    for number, bounds in told:
+        for end in _ends(setting, event, number):
+            pods = end.filled(bounds.wanted)
+            assert bounds.least.pods <= pods, (event, number, bounds.least.why)
+            assert min(pods, bounds.wanted) <= bounds.most.pods, (event, number, bounds.most.why)
 
 
 def test_a_workload_without_pods_leaves_nobody_out() -> None:

@@ -52,3 +52,4 @@ def test_a_disk_of_a_cloud_and_anti_affinity_make_it_certain(provisioner: str, a
     assert (deploy.verdict == "bad" and deploy.proven) == is_error
     assert (rollout.verdict == "unknown") == is_error
     assert (deploy.bound[1] == 1) == is_error
+    assert deploy.message.startswith("Multi-Attach error") == is_error

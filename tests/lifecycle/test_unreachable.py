@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.hypotheses import made_unreachable
 from kubesched_lint.lifecycle.unreachable import _most_beside_empty
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, Cell
 from kubesched_lint.report.simulation_report import as_json, as_text
-from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, cell, report_of, sketch, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 LOSSES = ("node-loss", "zone-loss")
 STAYS = [{"operator": "Exists"}]
@@ -56,6 +57,23 @@ def test_a_parallel_stateful_set_makes_none_either() -> None:
     found = of("db", "node-loss", db, cluster=sketch(2, "ab"))
     assert ends(found) == (FINE, DEPENDS)
     assert (found.unreachable and found.unreachable.bound[:2]) == (2, 3)
+
+
+@pytest.mark.parametrize(("management", "least"), [("OrderedReady", 0), ("Parallel", 2)])
+def test_a_preempted_pod_of_a_stateful_set_waits_for_one_that_terminates(management: str, least: int) -> None:
+    """Both strong pods and db-0 are lost; the strong ones drive db-1 from the last node that they may use."""
+    sizes = {"h": ("a", "4", 1), "i": ("a", "2", 1), "w": ("b", "2", 3)}
+    nodes = [
+        {"name": name, "count": n, "zones": [zone], "allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "110"}}
+        for name, (zone, cpu, n) in sizes.items()
+    ]
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes, "objects": []}
+    cluster = cluster_from([("cluster.yaml", json.dumps(value).encode())], "cluster.yaml")
+    strong = asking("1", priorityClassName="system-cluster-critical", nodeSelector={ZONE: "a"})
+    db = workload("StatefulSet", "db", 3, {**asking("1500m"), **apart("db", HOSTNAME)}, podManagementPolicy=management)
+    found = of("db", "node-loss", workload("Deployment", "strong", 2, strong), db, cluster=cluster)
+    assert ends(found) == (FINE, DEPENDS)
+    assert (found.unreachable and found.unreachable.bound[:2]) == (least, 3)
 
 
 def test_an_unreachable_zone_counts_as_empty_unless_taints_are_honored() -> None:

@@ -56,6 +56,18 @@ def test_a_pod_of_others_that_terminates_leaves_its_room():
     assert (stuck.verdict, stuck.proven, stuck.bound.most) == (BAD, True, 0)
 
 
+def test_a_pod_of_the_set_that_terminates_is_said_to_end():
+    """Until it ends, its controller may make no other: a StatefulSet waits for its name."""
+    db = workload("StatefulSet", "db", 2)
+    owner = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u", "controller": True}]
+    held = _guest("w")
+    held["metadata"] |= {"name": "db-0", "labels": {"app": "db"}, "ownerReferences": owner}
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    deployed = cell(report_of(sketch(1, "a", "4", "110", held), db, events=("deploy",)), "db", "deploy")
+    assert deployed.verdict == FINE
+    assert "pods that terminate end: default/db-0" in deployed.assumes
+
+
 def test_near_a_pod_that_terminates_nothing_is_proven():
     term = {"labelSelector": {"matchLabels": {"app": "guest"}}, "topologyKey": HOSTNAME}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}

@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import process_time
 
+from msgspec.structs import asdict
+
 from tests.worlds.agreement import Contradiction, contradictions
 from tests.worlds.classes import with_classes
 from tests.worlds.devices import (
@@ -89,7 +91,7 @@ def main() -> None:
         for contradiction in found:
             worlds.setdefault(contradiction.kind, []).append(seed)
             if out is not None:
-                print(json.dumps({"seed": seed, **contradiction.__dict__}), file=out, flush=True)
+                print(json.dumps({"seed": seed, **asdict(contradiction)}), file=out, flush=True)
         if number % 1000 == 0 or number == args.count:
             print(f"{number} worlds, {covered} covered by the reference, {bad} with a contradiction", flush=True)
     for kind, count in kinds.most_common():

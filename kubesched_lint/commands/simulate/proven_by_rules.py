@@ -6,7 +6,7 @@ error is a proof for the cell of each workload that it names, or a shortage of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,12 +18,15 @@ from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 
 EVENTS = ("deploy", "rollout")
 """The events whose proven bad ends are errors of ``lint``."""
+
+_EVENTS_BEGIN = "events of its pods begin"
 
 
 class Shortage(Struct, frozen=True):
@@ -63,8 +66,16 @@ def shortages(errors: Iterable[Judged], simulated: Sequence[Workload]) -> Iterat
             yield Shortage(finding.message, finding.evidence, counted, finding.location)
 
 
-def with_proofs(rows: Iterable[Row], workloads: Sequence[Workload], errors: Iterable[Judged]) -> Iterator[Row]:
-    """Yield the rows; a cell that an error is about ends badly, proven."""
+def with_proofs(
+    rows: Iterable[Row],
+    workloads: Sequence[Workload],
+    errors: Iterable[Judged],
+    running: Mapping[int, Sequence[BoundPod]],
+) -> Iterator[Row]:
+    """Yield the rows; a cell that an error is about ends badly, proven.
+
+    ``running``: number of a row → the pods that run already.
+    """
     about: dict[tuple[ObjectRef, str], Judged] = {}
     for one in errors:
         if len(one.hazard.together) <= 1:
@@ -73,7 +84,8 @@ def with_proofs(rows: Iterable[Row], workloads: Sequence[Workload], errors: Iter
         ref = workloads[row.number].ref
         hang = any(one.hazard.after_binding for (of, _), one in about.items() if of == ref)
         told = ((_hanging(cell) if hang else cell, about.get((ref, cell.event))) for cell in row.cells)
-        yield replace(row, cells=tuple(cell if one is None else _proven(cell, one) for cell, one in told))
+        stay = len(running.get(row.number, ()))
+        yield replace(row, cells=tuple(cell if one is None else _proven(cell, one, stay) for cell, one in told))
 
 
 def _hanging(cell: Cell) -> Cell:
@@ -81,19 +93,24 @@ def _hanging(cell: Cell) -> Cell:
     return not_known(cell, ("pods hang after they are bound",)) if cell.verdict in (FINE, LIKELY) else cell
 
 
-def _proven(cell: Cell, one: Judged) -> Cell:
-    """Return the cell with the proof of an error; what is proven already, or does not apply, stays."""
+def _proven(cell: Cell, one: Judged, running: int) -> Cell:
+    """Return the cell with the proof of an error; what is proven already, or does not apply, stays.
+
+    A rule counts pods of the newest template. Those that run already may stay beside them, and a rollout keeps some.
+    """
     if cell.verdict == NONE or (cell.proven and cell.verdict in (FINE, BAD)):
         return cell
     evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
-    stuck = cell.event == "rollout"
-    lacks = pending if isinstance(pending, int) else 0 if stuck else 1
+    lacks = pending if isinstance(pending, int) else 1
+    fit = max(cell.wanted - lacks, min(running, cell.wanted))
+    stuck = cell.event == "rollout" or fit >= cell.wanted
     # What a search saw is of one scheduler, and does not hold where a fact is missing, as when pods of others may be
     # driven out; a count does.
     is_seen = cell.bound.by == "search" or (cell.missing and cell.bound.by != "bound")
     known = Range(0, cell.wanted, "bound") if is_seen else cell.bound
-    most = max(min(known.most, cell.wanted - lacks), 0)
+    most = known.most if stuck else min(known.most, fit)
     bound = Range(min(known.least, most), most, "bound")
+    hang = one.hazard.after_binding
     return replace(
         cell,
         verdict=BAD,
@@ -103,6 +120,8 @@ def _proven(cell: Cell, one: Judged) -> Cell:
         proven=True,
         text=words(cell.event, cell.wanted, bound, stuck=stuck, always_stuck=stuck),
         why=evidence.text,
+        message=hang or cell.message,
+        says=_EVENTS_BEGIN if hang else cell.says,
         blamed=one.workload,
         at=one.hazard.at if one.hazard.source is None else (),
         missing=(),

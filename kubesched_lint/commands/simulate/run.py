@@ -218,7 +218,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     rows = base.weighed(events)
     none: Sequence[Judged] = ()
     errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
-    rows = tuple(with_proofs(rows, setting.workloads, errors))
+    rows = tuple(with_proofs(rows, setting.workloads, errors, setting.running))
     of_runs = _rows_of_runs(asked, world, (*events, *supposed), errors, len(setting.workloads))
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
@@ -261,7 +261,7 @@ def _rows_of_runs(
     prepared = asked.wishes.applied
     rows = rows_of_runs(cron_runs(world), asked.cluster, asked.effort, prepared, events, asked.only) if known else ()
     found = [(known[ref], replace(row, number=number)) for number, (ref, row) in enumerate(rows)]
-    proven = with_proofs((row for _, row in found), [workload for workload, _ in found], errors)
+    proven = with_proofs((row for _, row in found), [workload for workload, _ in found], errors, {})
     return [
         (workload, replace(row, number=first + row.number)) for (workload, _), row in zip(found, proven, strict=True)
     ]

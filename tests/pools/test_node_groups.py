@@ -225,9 +225,7 @@ def test_what_further_nodes_cure_is_a_warning_in_any_case(said: str) -> None:
 
 def test_an_error_names_the_groups_that_do_not_help() -> None:
     (finding,) = [f for f in found(TYPO, cluster_of(eks(), said="complete")) if f.severity is Severity.ERROR]
-    assert finding.evidence.text == (
-        "0 of 3 nodes match pool=genral; more nodes of node group general change nothing"
-    )
+    assert finding.evidence.text == ("0 of 3 nodes match pool=genral; more nodes of node group general change nothing")
     assert "others come only from the node group general" in finding.evidence.assumes[0]
 
 

@@ -14,6 +14,9 @@ _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
 
+_TO_ACT_ON = (" not shown", " can make no node")
+"""What a note says of findings that are kept back, and of pools that contradict themselves; others are background."""
+
 
 def short_footer(report: Report) -> Iterator[str]:
     """Yield at most three lines; ``footer`` has everything."""
@@ -59,7 +62,7 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"not read: {unread[0] if len(unread) == 1 else several}"
     if left := cut_short(report):
         yield f"not finished: {left}"
-    yield from (note for note in summary.notes if " not shown" in note)
+    yield from (note for note in summary.notes if any(words in note for words in _TO_ACT_ON))
     if any(words in summary.configuration for words in _WEAKER):
         yield f"config: {summary.configuration}"
     if summary.advice:

@@ -146,5 +146,5 @@ def test_more_than_is_sold_fits_on_no_machine(
 ) -> None:
     finding = findings_of(web(deployment, "9Gi"), POOL)["resource-exceeds-any-node"]
     assert finding.severity.word == "error"
-    assert "no node that it may use, of today or of a pool, has more than 8Gi" in finding.message
+    assert "it requests memory 9Gi; no node, and none that a pool can add, has more than 8Gi" in finding.message
     assert "at most about 6.74Gi" in finding.help

@@ -39,14 +39,20 @@ def test_the_nearest_label_is_counted_on_existing_nodes(findings_of: Findings, d
 
 def test_usable_nodes_are_counted_and_pools_named(findings_of: Findings, deployment: Writer) -> None:
     (found,) = findings_of(deployment(pod=AFFINE), TODAY + POOLS).values()
-    assert "none of the 6 nodes and new nodes of pools general, extra it can use has that label" in found.message
+    assert "over rack, a label that no node it can use has" in found.message
+    assert found.evidence.text == "0 of 6 nodes and new nodes of pools general, extra carry the label rack"
     (found,) = findings_of(deployment(pod=AFFINE), TODAY).values()
-    assert "none of the 6 nodes it can use has that label" in found.message
+    assert "over rack, a label that no node it can use has" in found.message
+    assert found.evidence.text == "0 of 6 nodes carry the label rack"
 
 
 def test_a_request_beyond_every_machine_names_the_machine(findings_of: Findings, deployment: Writer) -> None:
-    found = findings_of(deployment(cpu="3"), TODAY.replace("count: 6", "count: 0") + POOLS)
-    assert "no node that it may use, of today or of a pool, has more than 2 (two in a (pool general))" in str(found)
+    nodes = TODAY.replace("count: 6", "count: 0") + POOLS
+    found = findings_of(deployment(cpu="3"), nodes)["resource-exceeds-any-node"]
+    assert "it requests cpu 3; no node, and none that a pool can add, has more than 2" in found.message
+    assert found.evidence.text == (
+        "cpu 3 > 2, the largest allocatable of new nodes of pools general, extra (two in a (pool general))"
+    )
 
 
 @pytest.mark.parametrize("pools", ["", POOLS], ids=["without pools", "with pools"])
@@ -94,7 +100,9 @@ TAINTED = "- {name: gpu, zones: [a], taints: [gpu=yes:NoSchedule], allocatable: 
 
 def test_a_daemonset_misses_no_node_that_only_a_pool_could_add(findings_of: Findings) -> None:
     alone, _, _ = DAEMONS.partition("---")
-    assert not findings_of(alone, TODAY + POOLS, profile="strict")
+    found = findings_of(alone, TODAY + POOLS, profile="strict")
+    assert list(found) == ["pods-without-requests"]
+    assert found["pods-without-requests"].message.startswith("6 of 6 pods lack a request")
     missed = findings_of(alone, TODAY + TAINTED + POOLS, profile="strict")["daemonset-misses-tainted-nodes"]
     assert "no pod for 1 of the 7 nodes it matches: gpu, because of gpu=yes:NoSchedule" in missed.message
     shared = findings_of(DAEMONS, TODAY + TAINTED + POOLS)["daemonset-misses-shared-nodes"]

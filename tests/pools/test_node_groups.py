@@ -225,9 +225,7 @@ def test_what_further_nodes_cure_is_a_warning_in_any_case(said: str) -> None:
 
 def test_an_error_names_the_groups_that_do_not_help() -> None:
     (finding,) = [f for f in found(TYPO, cluster_of(eks(), said="complete")) if f.severity is Severity.ERROR]
-    assert finding.evidence.text == (
-        "0 of 3 nodes match pool=genral; no further node of the node group general changes that"
-    )
+    assert finding.evidence.text == ("0 of 3 nodes match pool=genral; more nodes of node group general change nothing")
     assert "others come only from the node group general" in finding.evidence.assumes[0]
 
 
@@ -351,13 +349,13 @@ def test_the_node_groups_of_today_still_grow_beside_a_group_at_zero(more: tuple[
     assert severity_of("anti-affinity-exceeds-domains", PER_HOST, sketched(*more)) is Severity.WARNING
     for mistake in (TYPO, HUGE, PER_ZONE):
         (finding,) = [f for f in found(mistake, sketched(*more)) if f.severity is Severity.ERROR]
-        assert "no further node of the node group general changes that" in finding.evidence.text
+        assert "; more nodes of node group general change nothing" in finding.evidence.text
 
 
 def test_pools_that_name_the_groups_of_the_nodes_are_all_that_grows() -> None:
     pools = "pools: [{name: general, zones: [eu-1a], labels: {pool: general}, limits: {nodes: 5}}]"
     assert not KnownGroups(sketched(pools)).is_elastic
-    assert [f.rule for f in found(PER_HOST, sketched(pools))] == ["pool-limit-reached"]
+    assert [f.rule for f in found(PER_HOST, sketched(pools))] == ["pool-limit-reached", "pods-without-requests"]
 
 
 @pytest.mark.parametrize(

@@ -309,5 +309,6 @@ nodes: [{name: now, zones: [eu-west-1a], labels: {karpenter.sh/provisioner-name:
     tolerant = "nodeSelector: {team: old}\ntolerations: [{key: own, operator: Exists}]"
     assert not findings_of(deployment(pod=tolerant) + provisioner, nodes)
     refused = findings_of(deployment(pod="nodeSelector: {team: old}") + provisioner, nodes)
-    assert "old has the taint own=yes:NoSchedule" in refused["pool-cannot-provide-label"].message
+    assert "has a taint that it does not tolerate" in refused["pool-cannot-provide-label"].message
+    assert "old has the taint own=yes:NoSchedule" in refused["pool-cannot-provide-label"].evidence.text
     assert "resource-exceeds-any-node" in findings_of(deployment(cpu="400", pod=tolerant) + provisioner, nodes)

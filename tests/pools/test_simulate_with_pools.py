@@ -110,5 +110,5 @@ spec:
         found = findings_of(manifests, NODES + POOL % 5)
         assert (cell.verdict == BAD) == is_bad == ("pool-limit-reached" in found)
     assert cell.bound.most == 6
-    assert "at maxReplicas 7, 1 replica of Deployment shop/web" in found["pool-limit-reached"].message
+    assert "at maxReplicas 7, 1 pod of Deployment shop/web may stay Pending" in found["pool-limit-reached"].message
     assert not [f for f in findings_of(manifests, NODES + POOL % 6) if f == "pool-limit-reached"]

@@ -44,7 +44,7 @@ def show(
     """Write every chosen report, with one finding per cause. Raises OutputError when a file cannot be written."""
     run = replace(run, report=one_per_cause(run.report))
     on_screen = {target.format for target in chosen if not target.file}
-    if on_screen == {"text"} and (told := _told(run.report)):
+    if on_screen == {"text"} and (told := _told(run.report, rulebook)):
         quiet = True
         left = tuple(error for error in run.report.errors if error not in told)
         chosen = chosen if run.report.findings or left else [one for one in chosen if one.file]
@@ -67,13 +67,15 @@ def show(
     write(run.report, chosen, screen, plain, sys.stdout)
 
 
-def _told(report: Report) -> Sequence[InputError]:
+def _told(report: Report, rulebook: Rulebook) -> Sequence[InputError]:
     """Print on stderr what is wrong with the names of the input, before anything else; all errors if nothing was read.
 
-    Return these errors.
+    Return these errors. That a rule failed is part of the report: the others judged.
     """
+    cards = {rule.card or f"rules/{rule.slug}.md" for rule in rulebook}
     is_void = not report.findings and not report.summary.workloads
-    told = [error for error in report.errors if (is_void or not error.line) and not error.rule]
+    of_input = [error for error in report.errors if not error.rule and error.path not in cards]
+    told = [error for error in of_input if is_void or not error.line]
     for error in told:
         place = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
         tell(f"error: {place}: {error.message}")

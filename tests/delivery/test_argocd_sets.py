@@ -159,7 +159,7 @@ def test_each_cluster_is_a_set(repo: Path) -> None:
     assert [entry.path for entry in entries] == ["argo/all.yaml#eu.example.com", "argo/all.yaml#us"]
     assert names_of(entries) == ["eu.example.com", "us"]
     assert names(read({}, "argo/all.yaml#us")) == ["shop/us"]
-    done = called("lint", "--no-config", "--jobs", "1", cwd=repo)
+    done = called("lint", "--no-config", "--jobs", "1", "-v", cwd=repo)
     assert (done.returncode, "2 sets, each alone" in done.stdout) == (0, True)
     assert "no findings" in done.stdout.splitlines()[-1]
     assert "not read" not in done.stdout.splitlines()[-1]

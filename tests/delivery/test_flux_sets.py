@@ -337,7 +337,10 @@ def two(repo: Path) -> Path:
 
 @pytest.mark.parametrize("paths", [(), (".",)])
 def test_lint_judges_each_set_alone_and_says_so(two: Path, paths: tuple[str, ...]) -> None:
-    done = called("lint", *paths, "-c", "cluster.yaml", "--no-config", "--jobs", "1", cwd=two)
+    words = ("-c", "cluster.yaml", "--no-config", "--jobs", "1")
+    short = called("lint", *paths, *words, cwd=two)
+    assert (short.returncode, "checked 2 workloads in 2 targets (prod, test)\n" in short.stdout) == (1, True)
+    done = called("lint", *paths, *words, "-v", cwd=two)
     assert done.returncode == 1, done.stdout
     assert (
         "what Flux or Argo CD applies was judged, 2 sets, each alone, from clusters/prod, clusters/test" in done.stdout
@@ -345,7 +348,7 @@ def test_lint_judges_each_set_alone_and_says_so(two: Path, paths: tuple[str, ...
     assert "targets: prod" in done.stdout
     assert "unused" not in done.stdout
     assert "apps/web.yaml" in done.stdout
-    files = called("lint", ".", "--files", "-c", "cluster.yaml", "--no-config", cwd=two)
+    files = called("lint", ".", "--files", "-c", "cluster.yaml", "--no-config", "-v", cwd=two)
     assert (files.returncode, "was judged" in files.stdout) == (0, False)
     assert called("lint", "apps", "-c", "cluster.yaml", "--no-config", cwd=two).returncode == 0
 
@@ -361,7 +364,7 @@ def test_discover_prints_and_writes_targets(two: Path) -> None:
     tables = ('[[targets]]\nname = "prod"\nentry = "clusters/prod"\n', '[[targets]]\nname = "test"\n')
     written = "\n".join(('cluster = "cluster.yaml"\n', *tables))
     assert (two / "kubesched.toml").read_text().startswith(written)
-    done = called("lint", "--jobs", "1", cwd=two)
+    done = called("lint", "--jobs", "1", "-v", cwd=two)
     assert (done.returncode, "was judged" in done.stdout) == (1, False)
     assert called("lint", "--target", "test", cwd=two).returncode == 0
     assert called("targets", "discover", "--write", cwd=two).returncode == 2

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
 CACHE = (ROOT / "fixtures/shop/cache.yaml").read_text()
 RULE = "anti-affinity-exceeds-domains"
+LENS = "deploy 3/6 · rollout stuck · node loss 2–3/6 unreachable · zone loss 2/6 · drain 3/6"
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_what_an_editor_does(shop: Path, program: Path) -> None:
         (related,) = found["relatedInformation"]
         assert related["message"] == "6 replicas wanted here"
         assert related["location"]["range"]["start"] == {"line": 7, "character": 12}
-        assert client.lenses(file) == [(2, "deploy 3/6 · rollout stuck · node loss 3/6 · zone loss 2/6 · drain 3/6")]
+        assert client.lenses(file) == [(2, LENS)]
 
         card = client.hover(file, 17, 20)
         assert card.startswith(f"# {RULE}\n")
@@ -191,7 +192,7 @@ def test_open_folders_may_share_targets_and_may_hold_nothing(shop: Path, program
         client.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": gone})
         client.type(file, CACHE + "# 2\n", 2)
         client.finding(file, RULE)
-        assert client.lenses(file) == [(2, "deploy 3/6 · rollout stuck · node loss 3/6 · zone loss 2/6 · drain 3/6")]
+        assert client.lenses(file) == [(2, LENS)]
         (said,) = [message for message in client.said if str(empty) in str(message.get("params"))]
         assert said["method"] == "window/logMessage"
 

@@ -139,7 +139,7 @@ def test_a_line_that_no_file_has_is_shown_as_rendered_and_near_its_file(tmp_path
     assert found.location.path == f"{tmp_path}/prod (rendered)"
     assert found.location.near is not None
     assert at(found.location.near, tmp_path).startswith("base/web.yaml:")
-    shown = called("lint", "prod", "-c", "cluster.yaml", cwd=tmp_path).stdout
+    shown = called("lint", "prod", "-c", "cluster.yaml", "-v", cwd=tmp_path).stdout
     line = found.location.span.line
     assert f"--> prod (rendered):{line}:" in shown
     assert f"{line} |         pool: gpu" in shown

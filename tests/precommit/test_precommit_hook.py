@@ -161,7 +161,7 @@ def test_a_commit_of_which_nothing_was_judged_does_not_pass(scratch: Scratch) ->
     refused = scratch.commit({"manifests/release.yaml": release})
     assert refused.returncode == 1, refused.stdout
     assert "- exit code: 2" in refused.stdout
-    assert "not judged: no workload was read, and 1 HelmRelease was not read" in refused.stdout
+    assert "not judged: no workload was read, and 1 of 1 release not read (web)" in refused.stdout
     assert "name them in its `exclude`" in refused.stdout
     mixed = scratch.commit({"manifests/release.yaml": release, "manifests/beside.yaml": pod("beside", "general")})
     assert mixed.returncode == 0, mixed.stdout

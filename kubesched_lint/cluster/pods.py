@@ -13,6 +13,7 @@ from kubesched_lint.cluster.pod_json import PodJsonDecoder
 from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.partly_compared import same_values
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -52,6 +53,8 @@ class PodReader:
         self._samples: dict[bytes, _Sample] = {}
         self._conditions: tuple[Raw | None, bool] = None, True
         """The last conditions, and whether they say that the pod is ready; many pods have the same ones."""
+        self._last: dict[Owner | None, Pod] = {}
+        """Controller → the last of its pods that came as plain values: the next one most often equals it."""
 
     def value(self, value: Value) -> BoundPod | None:
         """Return a Pod from plain values; None if it has finished. Raises DecodeError."""
@@ -60,7 +63,11 @@ class PodReader:
         bound = decode_bound_pod(value, decode_pod_object(_without_node(value)))
         for time in (bound.start_time, bound.created):
             self.times.setdefault(time, time)
-        return replace(bound, pod=unpinned(bound.pod, bound.node)) if _is_pinned(bound) else bound
+        pod = unpinned(bound.pod, bound.node) if _is_pinned(bound) else bound.pod
+        last = self._last.get(bound.owner)
+        if last is None or not same_values(last, pod):
+            last = self._last[bound.owner] = pod
+        return bound if last is bound.pod else replace(bound, pod=last)
 
     def json(self, document: Any) -> BoundPod | None:
         """Return a Pod from JSON (bytes or a msgspec.Raw); None if it has finished. Raises DecodeError."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, only
+from kubesched_lint.lifecycle.others import selected_by
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked
@@ -57,6 +60,14 @@ def weakened(before: Sequence[AtOnce], after: Sequence[AtOnce]) -> Iterator[tupl
             yield former, limit
 
 
+class _Rule(NamedTuple):
+    """A hard rule of a workload: the most of its pods in one domain of ``key``."""
+
+    key: str
+    each: int
+    says: str
+
+
 def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
     """Yield it for nodes, and for zones if the workload can use several. Room of nodes is not considered.
 
@@ -65,33 +76,47 @@ def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
     wanted, index, usable = setting.wanted(number), setting.index, setting.usable[number]
     if setting.workloads[number].kind == "DaemonSet" or wanted < 1:
         return
+    rules = [*_rules(setting, number)]
     for key in KEYS:
-        domains = {value: nodes & usable for value, nodes in index.domains(key).items() if nodes & usable}
-        if len(domains) < 2 or usable & ~index.with_key(key):
+        if index.domains_of(key, usable) < 2 or usable & ~index.with_key(key):
             continue
-        bounds = [_bound(setting, number, nodes) for nodes in set(domains.values())]
+        bounds = (_bound(index, wanted, rules, nodes) for nodes in _unlike_domains(index, key, usable, rules))
         most, because = max(bounds, key=lambda bound: bound[0])
         yield AtOnce(key, wanted, most, because if most < wanted else "", _today(setting, number, key))
 
 
-def _bound(setting: Setting, number: int, nodes: NodeSet) -> tuple[int, str]:
-    """Return the most pods on ``nodes`` after a deploy, and the rule that says so."""
-    pod, index = as_checked(setting.pods[number]), setting.index
-    least = setting.wanted(number), ""
+def _rules(setting: Setting, number: int) -> Iterator[_Rule]:
+    pod = as_checked(setting.pods[number])
     for term in pod.required_anti_affinity:
-        if setting.selects(term, pod, pod) and not nodes & ~index.with_key(term.topology_key):
-            least = min(least, (index.domains_of(term.topology_key, nodes), f"anti-affinity over {term.topology_key}"))
+        if setting.selects(term, pod, pod):
+            yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
     for constraint in pod.spread:
-        if not constraint.is_hard or constraint.selector is None or not constraint.selector.matches(pod.labels):
-            continue
-        if not nodes & ~index.with_key(constraint.topology_key):
-            each = _most_in_a_domain(setting, number, constraint)
-            pods = index.domains_of(constraint.topology_key, nodes) * each
-            least = min(least, (pods, f"spread over {constraint.topology_key}"))
+        if constraint.is_hard and constraint.selector is not None and constraint.selector.matches(pod.labels):
+            most = _most_in_a_domain(setting, number, constraint, constraint.selector)
+            yield _Rule(constraint.topology_key, most, f"spread over {constraint.topology_key}")
+
+
+def _unlike_domains(index: NodeIndex, key: str, usable: NodeSet, rules: Sequence[_Rule]) -> Iterable[NodeSet]:
+    """Return the usable nodes of each domain; if each is one node, only one of those that the same rules bound."""
+    if not index.one_node_each(key):
+        return {nodes & usable for nodes in index.domains(key).values() if nodes & usable}
+    parts = [usable]
+    for rule in rules:
+        known = index.with_key(rule.key)
+        parts = [part for whole in parts for part in (whole & known, whole & ~known) if part]
+    return [only(lowest(part)) for part in parts]
+
+
+def _bound(index: NodeIndex, wanted: int, rules: Sequence[_Rule], nodes: NodeSet) -> tuple[int, str]:
+    """Return the most pods on ``nodes`` after a deploy, and the rule that says so."""
+    least = wanted, ""
+    for rule in rules:
+        if not nodes & ~index.with_key(rule.key):
+            least = min(least, (index.domains_of(rule.key, nodes) * rule.each, rule.says))
     return least
 
 
-def _most_in_a_domain(setting: Setting, number: int, constraint: SpreadConstraint) -> int:
+def _most_in_a_domain(setting: Setting, number: int, constraint: SpreadConstraint, selector: Selector) -> int:
     """Return the most pods that one domain holds when all are placed: the others then hold no fewer than maxSkew less.
 
     With fewer domains than minDomains the least count is 0. Pods of others that the selector matches may stand in the
@@ -99,9 +124,8 @@ def _most_in_a_domain(setting: Setting, number: int, constraint: SpreadConstrain
     """
     wanted, pod, skew = setting.wanted(number), setting.pods[number], constraint.max_skew
     domains = len(counted_domains(pod, constraint, setting.index))
-    others = [group.pod for group in setting.others] + [p for i, p in enumerate(setting.pods) if i != number]
-    selector = constraint.selector
-    if any(p.namespace == pod.namespace and selector is not None and selector.matches(p.labels) for p in others):
+    ours = setting.selection.of(selector, pod.namespace)
+    if any(other != number for other in ours) or any(selected_by(setting, selector, pod.namespace)):
         return wanted
     if is_short_of_domains(constraint, domains):
         return min(wanted, skew)

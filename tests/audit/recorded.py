@@ -59,6 +59,7 @@ def _answers(case: str, moment: Moment) -> Iterator[Compared]:
     is_counted = losses.has_room(gone, nodes)
     left = () if is_counted else losses.left(nodes, gone)
     assert left is not None
+    left = losses.proven(nodes, gone, left)
     for ref in dict.fromkeys(crowd.ref for crowd, _ in gone):
         name = f"{ref.kind}/{ref.name}"
         mine = [part for part in left if part.crowd.ref == ref]

@@ -20,15 +20,28 @@ from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.audit import losses as losses_module
 from kubesched_lint.commands.audit.budgets import blocking
-from kubesched_lint.commands.audit.found import DRAINS, DRIFT, GATED, LOSS, PENDING, RETURN, RULES, SKEW, Audit, Found
+from kubesched_lint.commands.audit.found import (
+    DRAINS,
+    DRIFT,
+    GATED,
+    LOSS,
+    PENDING,
+    PROOF,
+    RETURN,
+    RULES,
+    SKEW,
+    Audit,
+    Found,
+)
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.now import Now
-from kubesched_lint.commands.audit.proving import surely_waiting
+from kubesched_lint.commands.audit.proving import Waits, surely_waiting
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.run import audit
 from kubesched_lint.commands.audit.spread import moved
-from kubesched_lint.findings import Severity
+from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
@@ -47,6 +60,8 @@ from tests.drain.made import cluster_of as made_cluster
 from tests.drain.made import drawn
 from tests.drain.recorded import cluster_of, standing
 from tests.drain.run import planned as planned_drain
+from tests.hostile.shapes import SHAPES
+from tests.hostile.shapes.running import running
 from tests.lifecycle.simulated import workload
 from tests.program import called
 
@@ -297,6 +312,27 @@ def test_whoever_has_room_by_counting_finds_it_in_a_run(seed: int) -> None:
         gone = counted.gone(nodes)
         if counted.has_room(gone, nodes):
             assert list(counted.simulated(nodes, gone)) == []
+
+
+@pytest.mark.parametrize("name", ["full-next", "full-zones"])
+def test_losses_are_proven_only_while_all_of_an_object_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each proof places all pods anew; the finding tells nothing of those beside one that fails."""
+    asked: dict[ObjectRef, list[bool]] = {}
+
+    def surely(now: Now, lost: frozenset[str], gone: Any, numbers: Any) -> dict[int, Waits]:
+        answers = surely_waiting(now, lost, gone, numbers)
+        for number in numbers:
+            crowd, pods = gone[number]
+            asked.setdefault(crowd.ref, []).append(answers[number].pods == pods)
+        return answers
+
+    monkeypatch.setattr(losses_module, "surely_waiting", surely)
+    now = now_of(load_cluster(text={"c.yaml": running(SHAPES[name].make(30))}))
+    told = [*Losses(now)._of("node", Losses(now)._of_nodes())]
+    assert {found.object for found in told} == set(asked)
+    for found in told:
+        assert all(asked[found.object][:-1])
+        assert (found.evidence == PROOF) == asked[found.object][-1]
 
 
 def test_too_few_domains_may_close_the_emptiest_one() -> None:

@@ -46,6 +46,25 @@ def test_sharing_changes_nothing() -> None:
     assert same_values(read(*PODS), [reader.value(p) for p in PODS])
 
 
+def test_equal_pods_of_a_controller_share_one_pod_also_as_plain_values() -> None:
+    """Those of sketches and of YAML come so."""
+
+    def owned(name: str, owner: str, node: str, cpu: str) -> dict[str, Any]:
+        owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}]
+        requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}], "nodeName": node}
+        return pod(name, spec=requests, namespace="shop", ownerReferences=owners)
+
+    reader = PodReader()
+    pods = [owned(f"{owner}-{i}", owner, f"n{i}", "1") for i in range(3) for owner in ("a", "b")]
+    bound = [b for b in map(reader.value, pods) if b is not None]
+    assert [b.node for b in bound] == ["n0", "n0", "n1", "n1", "n2", "n2"]
+    assert len({b.pod for b in bound if b.owner is not None and b.owner.name == "a"}) == 1
+    other = reader.value(owned("a-3", "a", "n3", "2"))
+    assert other is not None
+    assert other.pod.requests["cpu"] == 2_000
+    assert other.pod not in {b.pod for b in bound}
+
+
 def test_token_volumes_with_random_names_do_not_set_pods_apart() -> None:
     def one(token: str) -> dict[str, Any]:
         mounts = [{"name": token, "mountPath": "/var/run/secrets"}]

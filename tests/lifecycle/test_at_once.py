@@ -10,11 +10,14 @@ import pytest
 from hypothesis import assume
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.at_once import at_once, weakened
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.report.cell_details import taken_at_once
@@ -53,6 +56,28 @@ def test_hard_rules_limit_what_one_loss_takes(spec: dict, replicas: int, node: i
     setting = Setting(cluster(), Inventory(), (web(replicas, "100m", spec),))
     limits = {limit.key: (limit.most, bool(limit.because)) for limit in at_once(setting, 0)}
     assert limits == {HOSTNAME: (node, node < replicas), ZONE: (zone, zone < replicas)}
+
+
+def test_more_workloads_and_nodes_cost_no_more_looks_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: Counter[str] = Counter()
+
+    def counted(kind: type, name: str) -> None:
+        look = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *given: looks.update([name]) or look(*given))
+
+    counted(Selector, "matches")
+    counted(NodeIndex, "domains_of")
+    for key in (HOSTNAME, ZONE):
+        needed = []
+        for size in (6, 60):
+            asks = simulated.asking("100m")
+            others = (simulated.workload("Deployment", f"w{i}", 3, asks) for i in range(size))
+            workloads = (web(3, "100m", spread(key)), *(decode_workload(other, "default") for other in others))
+            setting = Setting(cluster(each=size), Inventory(), workloads)
+            looks.clear()
+            assert [limit.most for limit in at_once(setting, 0)] == ([1, 3] if key == HOSTNAME else [1, 1])
+            needed.append(dict(looks))
+        assert needed[0] == needed[1]
 
 
 def test_pods_of_others_that_a_selector_counts_bound_nothing() -> None:

@@ -45,9 +45,11 @@ class _Left(NamedTuple):
 
 
 class _Loss(NamedTuple):
-    """The pods of one object that wait after the loss of one node or zone."""
+    """The pods of one object that wait after the loss of one node or zone, and all pods that ran there."""
 
     lost: str
+    nodes: NodeSet
+    gone: Sequence[tuple[Crowd, int]]
     parts: tuple[_Left, ...]
 
     @property
@@ -57,6 +59,10 @@ class _Loss(NamedTuple):
     @property
     def surely(self) -> int:
         return sum(part.surely.pods for part in self.parts)
+
+    @property
+    def is_proven(self) -> bool:
+        return self.surely >= self.pods
 
 
 class Losses:
@@ -101,40 +107,74 @@ class Losses:
             yield self._now.lasting.index.names[position], only(position), gone
 
     def _of(self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]) -> Iterator[Found]:
-        losses: dict[ObjectRef, list[_Loss]] = {}
+        losses: dict[ObjectRef, dict[str, _Loss]] = {}
         left, skipped = MOST_RUNS, list[str]()
         for name, nodes, gone in places:
             if not gone or self.has_room(gone, nodes):
                 continue
             cost = sum(count for _, count in gone) * len(self._now.lasting.index)
-            found = self.left(nodes, gone) if cost <= left else None
-            left -= cost if found is not None else 0
-            if found is None:
+            waiting = self.left(nodes, gone) if cost <= left else None
+            left -= cost if waiting is not None else 0
+            if waiting is None:
                 skipped.append(name)
-            for ref, parts in _by_object(found or ()).items():
-                losses.setdefault(ref, []).append(_Loss(name, parts))
+            for ref, parts in _by_object(waiting or ()).items():
+                losses.setdefault(ref, {})[name] = _Loss(name, nodes, gone, parts)
         if skipped:
             which = f"{what} {skipped[0]}" if len(skipped) == 1 else f"{many(len(skipped), what)}"
             self.unfollowed.append(f"the loss of {which}: too many pods to place one by one")
+        self._prove(losses)
         for ref, several in losses.items():
-            yield _finding(what, ref, several, self._now.assumed)
+            yield _finding(what, ref, [*several.values()], self._now.assumed)
 
     def left(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Sequence[_Left] | None:
-        """Return what waits after nodes are lost, with what is proven of it; None after too many steps."""
-        found = work.tried(lambda: tuple(self.simulated(nodes, gone)), None, 2)
-        return found and self._proven(nodes, gone, found)
+        """Return what waits after nodes are lost; None after too many steps."""
+        return work.tried(lambda: tuple(self.simulated(nodes, gone)), None, 2)
 
-    def _proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], found: Sequence[_Left]) -> Sequence[_Left]:
-        open_ = {left.crowd for left in found if left.surely.pods < left.pods}
+    def _prove(self, losses: Mapping[ObjectRef, dict[str, _Loss]]) -> None:
+        """Note what is proven of the worst loss of each object, and of its others while all are proven.
+
+        A finding says that all losses are proven or what is proven of the worst one, so nobody reads more.
+        """
+        worst = {ref: _worst(several.values()).lost for ref, several in losses.items()}
+        self._prove_at(losses, [(name, ref) for ref, name in worst.items()])
+        self._prove_at(
+            losses,
+            [
+                (name, ref)
+                for ref, several in losses.items()
+                for name in several
+                if name != worst[ref] and several[worst[ref]].is_proven
+            ],
+        )
+
+    def _prove_at(self, losses: Mapping[ObjectRef, dict[str, _Loss]], asked: Iterable[tuple[str, ObjectRef]]) -> None:
+        """Prove losses by name and object, all of one name at once; none of an object after one that is not proven."""
+        at: dict[str, list[ObjectRef]] = {}
+        for name, ref in asked:
+            at.setdefault(name, []).append(ref)
+        open_: set[ObjectRef] = set()
+        for name, refs in at.items():
+            several = [losses[ref][name] for ref in refs if ref not in open_]
+            if not several:
+                continue
+            left = [part for loss in several for part in loss.parts]
+            for ref, proven in _by_object(self.proven(several[0].nodes, several[0].gone, left)).items():
+                losses[ref][name] = loss = losses[ref][name]._replace(parts=proven)
+                if not loss.is_proven:
+                    open_.add(ref)
+
+    def proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], left: Sequence[_Left]) -> Sequence[_Left]:
+        """Return some of what waits after nodes are lost, with what is proven of it."""
+        open_ = {part.crowd for part in left if part.surely.pods < part.pods}
         pods = len(self._now.cluster.inventory.pods)
         if not open_ or self._proofs + pods > MOST_RUNS // 60:
-            return found
+            return left
         self._proofs += pods
         asked = [number for number, (crowd, _) in enumerate(gone) if crowd in open_]
         lost = frozenset(self._now.lasting.names(nodes))
         sure = work.tried(lambda: surely_waiting(self._now, lost, gone, asked), dict[int, Waits](), 2)
         proven = {gone[number][0]: waits for number, waits in sure.items()}
-        return [left._replace(surely=proven.get(left.crowd, left.surely)) for left in found]
+        return [part._replace(surely=proven.get(part.crowd, part.surely)) for part in left]
 
     def gone(self, nodes: NodeSet) -> Sequence[tuple[Crowd, int]]:
         """Return each crowd with pods on the nodes, and how many: those of the first node first."""
@@ -247,12 +287,16 @@ def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
     return parts
 
 
+def _worst(several: Iterable[_Loss]) -> _Loss:
+    return max(several, key=lambda one: (one.pods, one.lost))
+
+
 def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> Found:
-    worst = max(several, key=lambda one: (one.pods, one.lost))
+    worst = _worst(several)
     lost = [one.lost for one in several]
     which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost)})"
     most = "up to " if len({one.pods for one in several}) > 1 else ""
-    is_proven = all(one.surely >= one.pods for one in several)
+    is_proven = all(one.is_proven for one in several)
     find = plural(worst.pods, "finds", "find")
     first = max(worst.parts, key=lambda part: part.pods)
     return Found(

@@ -28,6 +28,7 @@ _A_PROOF = re.compile(r"^a proof[:;] ")
 _SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
+_REST_OF_PROOF = re.compile(r"; (no further node|more nodes of) .*$")
 _REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
 
 
@@ -103,7 +104,7 @@ def _plain(cell: Cell) -> str:
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message))
-    return cause.partition("; no further node ")[0] or MEANINGS[word(cell)]  # the rest is for the proof
+    return _REST_OF_PROOF.sub("", cause) or MEANINGS[word(cell)]
 
 
 def _merged(one: str, other: str) -> str:

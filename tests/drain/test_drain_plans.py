@@ -124,8 +124,18 @@ def test_nodes_without_pods_prove_no_drain() -> None:
     nodes = str(ROOT / "fixtures" / "clusters" / "three-zones.yaml")
     refused = CliRunner().invoke(app, ["-c", nodes])
     assert (refused.exit_code, "holds no Pods" in refused.output) == (2, True)
-    planned = CliRunner().invoke(app, [f"{MANIFESTS}/web.yaml", "-c", nodes])
+    planned = CliRunner().invoke(app, [f"{MANIFESTS}/web.yaml", "-c", nodes, "-v"])
     assert "- no running pods, volumes, quotas or disruption budgets are known beyond the manifests" in planned.output
+
+
+def test_the_first_line_is_the_answer_and_the_last_its_premises() -> None:
+    company = ROOT / "fixtures/company"
+    done = CliRunner().invoke(app, ["-c", str(company / "cluster.json"), "--no-config"])
+    first, *_, last = done.output.splitlines()
+    assert first == "draining 9 nodes never ends: 1 obstacle, and maybe more"
+    assert last.startswith("assumes that ")
+    assert last.endswith(" more (-v)")
+    assert "3 nodes: ip-10-0-1-11, ip-10-0-2-11, ip-10-0-3-11" in done.output, "their common domain says nothing"
 
 
 def test_a_selector_is_read_as_kubectl_reads_it() -> None:

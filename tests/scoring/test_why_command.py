@@ -165,7 +165,7 @@ def test_a_pod_of_the_snapshot_may_be_asked_about_without_manifests(why):
 def test_an_ambiguous_name_exits_with_2_and_lists_the_choices(why):
     result = why("web")
     assert result.exit_code == 2
-    assert "deployment/shop/web or deployment/lab/web" in result.stderr
+    assert "shop/web or lab/web" in result.stderr
     assert result.stdout == ""
 
 

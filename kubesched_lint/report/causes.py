@@ -38,7 +38,14 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 
 def _place(finding: Finding) -> tuple[object, ...]:
     where = finding.location
-    return (where.path, where.span.line, where.span.column, finding.rule, str(finding.object), finding.message)
+    return (
+        where.path.removeprefix("./"),
+        where.span.line,
+        where.span.column,
+        finding.rule,
+        str(finding.object),
+        finding.message,
+    )
 
 
 def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:

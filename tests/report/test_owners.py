@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
-from kubesched_lint.report.causes import by_owner, causes
+from kubesched_lint.report.causes import by_owner, by_place, causes, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.html import page
 from kubesched_lint.report.limits import MOST_LINES
@@ -72,6 +72,13 @@ def test_namespaces_are_headings_only_of_many_findings(teams: int, has_headings:
     assert [part.owner for part in parts] == (
         [f"namespace {team_name(n)}" for n in range(teams)] if has_headings else [""]
     )
+
+
+def test_a_path_below_the_current_folder_is_sorted_like_one_that_does_not_say_so() -> None:
+    first, second, *_ = mistakes(teams=1)
+    first = replace(first, location=replace(first.location, path="apps/web.yaml"))
+    second = replace(second, location=replace(second.location, path="./data/etl.yaml"))
+    assert errors_first([second, first]) == by_place([second, first]) == [first, second]
 
 
 def test_programs_get_the_owner_of_each_finding() -> None:

@@ -137,6 +137,14 @@ def test_the_words_are_those_of_all_reports(healthy: SimulationReport) -> None:
     assert "</b> ok: every order of events ends well</li>" in page
 
 
+def test_a_question_mark_stands_once_in_a_cell_of_the_page() -> None:
+    crowd = [workload("Deployment", f"app-{i}", 2, asking("1")) for i in range(2)]
+    result = report_of(sketch(1, "abc", "3"), *crowd, events=("deploy",))
+    row = replace(result.rows[0], cells=(of(UNKNOWN, "0–4/4 ?", 0, 4),))
+    page = "".join(table(replace(result, rows=(row,)), ()))
+    assert "<b>?</b> </button>" in page
+
+
 def test_one_workload_is_explained_alone() -> None:
     shop = ("simulate", "fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml")
     done = called(*shop, "--explain", "cache", "--events", "deploy", cwd=ROOT)

@@ -47,8 +47,6 @@ _COUNTED: Mapping[str, tuple[str, str]] = {
     NOT_CONCERNED: ("has no pods", "have no pods"),
 }
 _WORKLOADS = re.compile(r"[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+(, [A-Z][A-Za-z]+ [\w.-]+/[\w.-]+)*( and [\d,]+ more)?")
-_ASSUMED = 2
-"""So many of the premises that all cells share are named; ``-v`` lists all."""
 
 
 def summary(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
@@ -147,7 +145,7 @@ def _assumed(simulation: SimulationReport) -> str:
     """Return one line about what the verdicts assume."""
     holders = premises(simulation)
     total = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
-    every = [premise for premise, cells in holders.items() if len(cells) == total][:_ASSUMED]
+    every = [premise for premise, cells in holders.items() if len(cells) == total][:1]
     more = len(holders) - len(every) + len(simulation.background)
     parts = [*every, f"{more} more"] if every and more else every
     told = f"assumes that {joined(parts)}; " if every else ""

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
@@ -35,11 +35,14 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     """
     palette = Palette(color)
     blocks = [_of_group(found.group, palette, width)] if found.group is not None else []
-    blocks.append(_outcome(found, palette, width))
+    of_pools = [note for note in found.notes if note.startswith(WITH_POOLS)]
+    more = (f"  {line}" for note in of_pools for line in wrapped(note, max(width - 2, 0), 2))
+    blocks.append("\n".join([_outcome(found, palette, width), *more]))
     blocks += _of_refused([node for node in found.nodes if not node.fits], palette, width, each=each)
     blocks += _of_fitting(found, palette, width, each=each)
-    if found.notes:
-        notes = (line for note in found.notes for line in wrapped(f"note: {note}", width, 6))
+    if len(found.notes) > len(of_pools):
+        told = (note for note in found.notes if note not in of_pools)
+        notes = (line for note in told for line in wrapped(f"note: {note}", width, 6))
         blocks.append("\n".join(map(palette.dim, notes)))
     return "\n\n".join(blocks)
 

@@ -86,6 +86,7 @@ def test_why_tells_what_pools_would_add_beside_the_nodes_of_today(files: tuple[s
     said = output("why", "deployment/shop/grown", files[0], "--cluster", files[1])
     assert "with the nodes that pools could add: 2 pods of shop/grown fit after adding 2 × m6i.large" in said
     assert "does not fit on the only existing node." in said
+    assert said.index("with the nodes that pools") < said.index("1 node does not fit:"), "it is a part of the verdict"
     assert "stays Pending." not in said
     assert "no pool can ever help" in output("why", "deployment/shop/never", files[0], "--cluster", files[1])
 

@@ -20,7 +20,7 @@ from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.commands.why.explain import Explanation, explain
+from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
 from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
@@ -275,7 +275,7 @@ def _of_pools(it: Member) -> Iterator[str]:
         return
     verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
     if verdict is not None and verdict.kind != TODAY:
-        yield f"with the nodes that pools could add: {verdict_note(verdict)}"
+        yield f"{WITH_POOLS}{verdict_note(verdict)}"
 
 
 def _pod_of_the_snapshot(

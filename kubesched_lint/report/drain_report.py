@@ -33,8 +33,8 @@ _EVIDENCE = {
     BY_DEFAULT: "every order of events ends well with the default scheduler's scores",
     SIMULATED: "every simulated order ends well; no proof",
 }
-_MOST_NAME = 24
-"""Cells of a node's name in a short report."""
+_MOST_NAME, _SHORT_NAME = 24, 18
+"""Cells of a node's name in a short report, and in a table that is too wide."""
 
 
 def as_text(plan: DrainPlan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
@@ -49,7 +49,7 @@ def _lines(plan: DrainPlan, palette: Palette, room: int, verbose: bool) -> Itera
     yield from (_painted(line, plan, palette) for line in wrapped(headline(plan), room, 2))
     if plan.waves:
         yield ""
-        yield from _table(plan.waves, palette)
+        yield from _table(plan, palette, room)
         if verbose:
             yield from _moves(plan.waves, palette, room)
     if plan.worst:
@@ -109,18 +109,38 @@ def _painted(text: str, plan: DrainPlan, palette: Palette) -> str:
     return palette.severity(Severity.ERROR if plan.verdict == IMPOSSIBLE else Severity.WARNING, text)
 
 
-def _table(waves: Sequence[Wave], palette: Palette) -> Iterator[str]:
-    rows = [("wave", "nodes", "pods", "least room afterwards")]
-    rows += [(str(n), _nodes(wave), str(wave.pods), tightest(wave.tight)) for n, wave in enumerate(waves, 1)]
-    wide = [max(map(width, column)) for column in zip(*rows, strict=True)]
+def _table(plan: DrainPlan, palette: Palette, room: int) -> Iterator[str]:
+    """Yield the table; where it is too wide, names are cut in the middle, and room is a percentage."""
+    everything = [
+        (str(n), _nodes(wave, {}), str(wave.pods), tightest(wave.tight)) for n, wave in enumerate(plan.waves, 1)
+    ]
+    rows = [("wave", "nodes", "pods", "least room afterwards"), *everything]
+    if room and sum(_widths(rows)) + 8 > room:
+        names = distinct_names([name for wave in plan.waves for name in (*wave.nodes, *wave.new)], _SHORT_NAME)
+        short = [
+            (str(n), _nodes(wave, names), str(wave.pods), _share(wave.tight)) for n, wave in enumerate(plan.waves, 1)
+        ]
+        rows = [("wave", "nodes", "pods", "fullest afterwards"), *short]
+    wide = _widths(rows)
     for number, row in enumerate(rows):
         line = "  ".join(text + " " * (size - width(text)) for text, size in zip(row, wide, strict=True)).rstrip()
         yield f"  {line if number else palette.bold(line)}"
 
 
-def _nodes(wave: Wave) -> str:
-    new = f" (first joins {first_few(wave.new)})" if wave.new else ""
-    return visible(first_few(wave.nodes) + new)
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(width, column)) for column in zip(*rows, strict=True)]
+
+
+def _nodes(wave: Wave, names: Mapping[str, str]) -> str:
+    nodes, new = ([names.get(name, name) for name in each] for each in (wave.nodes, wave.new))
+    return visible(first_few(nodes) + (f" (first joins {first_few(new)})" if new else ""))
+
+
+def _share(tight: Tight | None) -> str:
+    """Return ``zone a: cpu 92%``."""
+    if tight is None:
+        return ""
+    return f"{f'{visible(tight.where)}: ' if tight.where else ''}{tight.resource} {round(100 * tight.share)}%"
 
 
 def tightest(tight: Tight | None) -> str:

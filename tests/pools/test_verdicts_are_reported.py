@@ -63,7 +63,7 @@ def output(*arguments: str) -> str:
     return CliRunner().invoke(app, [*arguments], env={"COLUMNS": "300", "NO_COLOR": "1"}).output
 
 
-@pytest.mark.parametrize("command", [["lint"], ["simulate", "--events", "deploy"]], ids=["lint", "simulate"])
+@pytest.mark.parametrize("command", [["lint", "-v"], ["simulate", "--events", "deploy"]], ids=["lint", "simulate"])
 def test_each_of_the_four_verdicts_is_told(files: tuple[str, str], command: list[str]) -> None:
     said = output(*command, files[0], "--cluster", files[1])
     assert [verdict for verdict in VERDICTS if verdict not in said] == []
@@ -96,7 +96,7 @@ def test_a_pool_that_contradicts_itself_is_told_and_breaks_nothing(tmp_path: Pat
     twice = "{key: a, operator: In, values: [x]}, {key: a, operator: NotIn, values: [x]}"
     cluster = f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\npools: [{{name: p, requirements: [{twice}]}}]\n"
     (tmp_path / "cluster.yaml").write_text(cluster)
-    said = output("lint", str(tmp_path / "set.yaml"), "--cluster", str(tmp_path / "cluster.yaml"))
+    said = output("lint", "-v", str(tmp_path / "set.yaml"), "--cluster", str(tmp_path / "cluster.yaml"))
     assert "pool p can make no node" in said
     assert "2 pods of shop/web fit nowhere: no pool can ever help" in said
     assert "failed" not in said

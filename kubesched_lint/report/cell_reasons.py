@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.counted_cells import what_is_open
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.report.premises import without_more_nodes
 from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
 from kubesched_lint.text import SHOWN, first_few, many
 
@@ -28,7 +29,6 @@ _A_PROOF = re.compile(r"^a proof[:;] ")
 _SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
-_REST_OF_PROOF = re.compile(r"; (no further node|more nodes of) .*$")
 _REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
 
 
@@ -104,7 +104,7 @@ def _plain(cell: Cell) -> str:
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message))
-    return _REST_OF_PROOF.sub("", cause) or MEANINGS[word(cell)]
+    return without_more_nodes(cause) or MEANINGS[word(cell)]
 
 
 def _merged(one: str, other: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, Verbose, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
@@ -51,6 +51,7 @@ def drain(
     output: Annotated[DrainFormat, typer.Option("--format", "-f", help="Output format.")] = DrainFormat.TEXT,
     states: Annotated[int, typer.Option(min=1, help="Maximum number of states that one search visits.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Seed of the random traces.")] = 1,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
@@ -97,5 +98,6 @@ def drain(
         say_markdown(as_markdown(plan))
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
-        say(as_text(plan, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+        room = terminal_width(sys.stdout, os.environ)
+        say(as_text(plan, color=painted, room=room, verbose=verbose), painted=painted)
     raise typer.Exit(plan.exit_code)

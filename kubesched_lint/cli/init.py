@@ -118,7 +118,10 @@ def _asked(cluster: Cluster) -> str:
         return ""
     groups = ", ".join(group.name for group in known.inferred) or "none"
     tell(f"node groups that have a node: {groups}")
-    has_others = typer.confirm("Can pods also land on a node group that has no node now?", default=False, err=True)
+    try:
+        has_others = typer.confirm("Can pods also land on a node group that has no node now?", default=False, err=True)
+    except typer.Abort:  # Ctrl-C or Ctrl-D at the question
+        raise KeyboardInterrupt from None
     chosen = NodeGroups.OPEN if has_others else NodeGroups.COMPLETE
     effect = "is only a warning" if has_others else "is an error"
     tell(f"nodeGroups: {chosen.value}; a pod that no node of these groups can run {effect}")

@@ -30,8 +30,9 @@ from kubesched_lint.commands.plan.sides import SideError, changed_submodules, si
 from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
-from kubesched_lint.project.commits import HEAD, as_relative
+from kubesched_lint.project.commits import HEAD, CommitError, as_relative, commit_of, tree_of
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.palette import terminal_width, wants_color
@@ -71,8 +72,8 @@ def plan(
         list[str] | None,
         typer.Argument(
             metavar="[BASE[..HEAD]] PATH…",
-            help="A commit, two commits, or a file or folder to compare with, then files and folders. With one "
-            "argument, BASE is the last commit.",
+            help="A commit, two commits, or a file or folder to compare with, then files and folders. With only a "
+            "path, BASE is the last commit.",
             show_default=False,
         ),
     ] = None,
@@ -143,7 +144,7 @@ def plan(
     """
     if arguments and not against_cluster and _lacks_base(arguments[0]):
         raise refused(EMPTY, "BASE")
-    base, given = _parted(arguments or (), has_target=target is not None or _has_targets(context, arguments))
+    base, given = _parted(arguments or (), has_target=target is not None or _is_base(context, arguments))
     if against_cluster:
         base, given = "", arguments or ()
     asked = _Asked(
@@ -173,14 +174,19 @@ def _lacks_base(argument: str) -> bool:
     )
 
 
-def _has_targets(context: typer.Context, arguments: Sequence[str] | None) -> bool:
-    """Whether the configuration names the paths, so that an argument that is none is BASE."""
-    is_no_path = arguments is not None and len(arguments) == 1 and not os.path.lexists(arguments[0])
-    return is_no_path and bool(with_sets(context, settle(context, ()), ()).config.targets)
+def _is_base(context: typer.Context, arguments: Sequence[str] | None) -> bool:
+    """Whether the only argument is no path but BASE: it names a commit, or the configuration names the paths."""
+    if arguments is None or len(arguments) != 1 or os.path.lexists(arguments[0]):
+        return False
+    try:
+        commit_of(tree_of(os.curdir), arguments[0])
+    except (CommitError, NoWorkTreeError, ProgramError):
+        return bool(with_sets(context, settle(context, ()), ()).config.targets)
+    return True
 
 
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
-    """Return (BASE, paths). One argument is a path, unless it names two commits or a target has the paths."""
+    """Return (BASE, paths). One argument is a path, unless it names commits or a target has the paths."""
     if len(arguments) == 1:
         is_range = ".." in arguments[0] and not os.path.lexists(arguments[0])
         return (arguments[0], ()) if is_range or has_target else (HEAD, arguments)

@@ -25,7 +25,7 @@ from kubesched_lint.project.config import DECIDING, DECLARED, KEYS, OWN_RULES, C
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.project.pinned import in_copy
 from kubesched_lint.project.rule_settings import SettingError, from_flags
-from kubesched_lint.project.weakening import in_force
+from kubesched_lint.project.weakening import NOTHING_WEAKER, in_force
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
@@ -153,8 +153,8 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
 
 
 def tell_configuration(settings: Settings) -> None:
-    """Print the ``config`` line on stderr, for commands without a footer."""
-    if in_force := settings.in_force():
+    """Print the ``config`` line on stderr if it changes what the check finds, for commands without a footer."""
+    if (in_force := settings.in_force()) and not in_force.endswith(NOTHING_WEAKER):
         tell(f"config: {in_force}")
 
 

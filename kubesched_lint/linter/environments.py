@@ -48,6 +48,7 @@ class Environments(Struct, frozen=True):
 
     each: Sequence[Environment]
     notes: tuple[str, ...] = ()
+    """The first says that they are judged apart, if several are."""
     groups: Sequence[Sequence[str]] = ()
     """The paths of each group of alternatives."""
 

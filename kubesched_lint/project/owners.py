@@ -19,6 +19,14 @@ NO_NAMESPACE = "no namespace"
 """The owner of an object of the whole cluster, where namespaces own the others."""
 
 
+_NAMESPACE = "namespace "
+
+
+def is_namespace(owner: str) -> bool:
+    """Whether a namespace stands for an owner, because no CODEOWNERS names one."""
+    return owner == NO_NAMESPACE or owner.startswith(_NAMESPACE)
+
+
 class OwnersOfFiles:
     """The owners of files, whose repositories are looked for once."""
 
@@ -44,7 +52,7 @@ class OwnersOfFiles:
         owners = self.of_file((place.near or place).path)
         if owners is not None:
             return " ".join(owners) or NOBODY
-        return f"namespace {subject.namespace}" if subject.namespace else NO_NAMESPACE
+        return f"{_NAMESPACE}{subject.namespace}" if subject.namespace else NO_NAMESPACE
 
     def _owners_for(self, folder: str) -> tuple[str, CodeOwners | None]:
         root = self._root(folder)

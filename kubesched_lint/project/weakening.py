@@ -35,6 +35,9 @@ _ANY = (
 """Keys whose every value decides what the check finds. Of these, only ``ignore`` surely makes it weaker."""
 
 
+NOTHING_WEAKER = "makes nothing weaker"
+
+
 def in_force(config: Config, values: Mapping[str, Given], targets: Sequence[Target] = ()) -> str:
     """The configuration with its settings that matter, also those of ``targets``; empty without a configuration.
 
@@ -53,7 +56,7 @@ def in_force(config: Config, values: Mapping[str, Given], targets: Sequence[Targ
     parts = [f"makes the gate weaker: {'; '.join(weaker)}"] if weaker else []
     if others:
         parts.append(f"{'it ' if weaker else ''}sets {'; '.join(others)}")
-    return f"{config.file} {'; '.join(parts) or 'makes nothing weaker'}"
+    return f"{config.file} {'; '.join(parts) or NOTHING_WEAKER}"
 
 
 def _settings(

@@ -19,7 +19,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         where = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
         yield f"{visible(where)}: error input {visible(error.message)}\n"
-    for finding in sorted(by_place(open_findings(report)), key=lambda f: f.location.path.removeprefix("./")):
+    for finding in by_place(open_findings(report)):
         yield _line(finding, report.summary.environments)
 
 

@@ -22,7 +22,7 @@ from kubesched_lint.report.footer import counts, footer, open_findings, statisti
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.premises import standing, told
+from kubesched_lint.report.premises import standing, told, without_more_nodes
 from kubesched_lint.report.short_footer import short_footer
 from kubesched_lint.report.words import PREVIEW, overlays
 from kubesched_lint.text import brief, first_few, many
@@ -131,7 +131,8 @@ def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
     if finding.targets:
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
-        yield evidence.kind, evidence.text or "this happened in order:"
+        text = evidence.text if verbose else without_more_nodes(evidence.text)
+        yield evidence.kind, text or "this happened in order:"
     for number, event in enumerate(evidence.trace[:MOST_LINES], 1):
         yield "", f"{number}. {event}"
     if len(evidence.trace) > MOST_LINES:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.pending import Waiting
-from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
+from kubesched_lint.commands.audit.found import PENDING, SECTIONS, Audit, Found
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
@@ -32,6 +32,10 @@ def verdict(audit: Audit) -> str:
 
 
 def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+    worst = max((one.severity for one in audit.found), default=None)
+    for line in wrapped(_headline(audit), room, 2):
+        yield paint.bold(line) if worst is None else paint.severity(worst, line)
+    yield ""
     for section, title in SECTIONS.items():
         found = list(audit.of(section))
         if not found:
@@ -103,12 +107,18 @@ def _unfollowed(audit: Audit) -> Iterator[str]:
     yield from (text for text in audit.unfollowed if not _ABSENT.fullmatch(text))
 
 
-def _footer(audit: Audit, room: int) -> Iterator[str]:
+def _headline(audit: Audit) -> str:
+    """Return ``2 warnings in 5 workloads and 28 pods; no pod waits for a node now``."""
     looked = [many(audit.workloads, "workload")] if audit.workloads else []
-    lines = [("checked", " and ".join([*looked, many(audit.pods, "pod")])), ("cluster", audit.cluster)]
+    where = f"in {' and '.join([*looked, many(audit.pods, 'pod')])}"
+    calm = "; no pod waits for a node now" if audit.found and not list(audit.of(PENDING)) else ""
+    return f"{verdict(audit)} {where}{calm}"
+
+
+def _footer(audit: Audit, room: int) -> Iterator[str]:
+    lines = [("cluster", audit.cluster)]
     lines += [("not followed", text) for text in _unfollowed(audit)]
     lines += [("note", text) for text in audit.notes]
-    lines += [("result", verdict(audit))]
     wide = max(len(label) for label, _ in lines)
     for label, text in lines:
         if text:

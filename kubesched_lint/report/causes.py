@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from kubesched_lint.findings import Finding, Location, ObjectRef
 from kubesched_lint.linter.causes import members, nameless, numberless
+from kubesched_lint.project.owners import is_namespace
+from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.text import many
 
 _WORTH_GROUPING = 3
@@ -36,7 +38,14 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 
 def _place(finding: Finding) -> tuple[object, ...]:
     where = finding.location
-    return (where.path, where.span.line, where.span.column, finding.rule, str(finding.object), finding.message)
+    return (
+        where.path.removeprefix("./"),
+        where.span.line,
+        where.span.column,
+        finding.rule,
+        str(finding.object),
+        finding.message,
+    )
 
 
 def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:
@@ -103,12 +112,16 @@ class OwnedGroups(Struct, frozen=True):
 
 
 def by_owner(groups: Iterable[FindingGroup]) -> list[OwnedGroups]:
-    """Return the groups of each owner, those of the owner with the worst findings first."""
+    """Return the groups of each owner, those of the owner with the worst findings first.
+
+    A namespace, which each message names, gets a heading only where findings are too many to read from the top.
+    """
+    every = tuple(groups)
     owned: dict[str, list[FindingGroup]] = {}
-    for group in groups:
+    for group in every:
         owned.setdefault(group.first.owner, []).append(group)
-    if len(owned) < 2:
-        return [OwnedGroups("", tuple(group)) for group in owned.values()]
+    if len(owned) < 2 or (len(every) <= MOST_LINES and all(map(is_namespace, owned))):
+        return [OwnedGroups("", every)] if every else []
     parts = [OwnedGroups(owner, tuple(its)) for owner, its in owned.items()]
     return sorted(parts, key=lambda part: (-max(group.first.severity for group in part.groups), part.owner))
 

@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.counted_cells import what_is_open
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.report.premises import without_more_nodes
 from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
 from kubesched_lint.text import SHOWN, first_few, many
 
@@ -103,7 +104,7 @@ def _plain(cell: Cell) -> str:
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message))
-    return cause.partition("; no further node ")[0] or MEANINGS[word(cell)]  # the rest is for the proof
+    return without_more_nodes(cause) or MEANINGS[word(cell)]
 
 
 def _merged(one: str, other: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.drain.plan import (
     BY_DEFAULT,
@@ -18,47 +18,57 @@ from kubesched_lint.commands.drain.plan import (
     Tight,
     Wave,
 )
+from kubesched_lint.commands.drain.relaxing import BUDGET
 from kubesched_lint.findings import Location, Severity
 from kubesched_lint.model.quantity import show
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import first_few, many
+from kubesched_lint.report.words import distinct_names
+from kubesched_lint.text import SHOWN, first_few, many
 
 _EVIDENCE = {
-    PROVEN: "proven for every order of events and any scheduler",
-    BY_DEFAULT: "for every order of events with the default scheduler's scores",
-    TODAY: "proven for every order of events and any scheduler, unless an autoscaler adds a node",
-    SIMULATED: "in every random trace of the default scheduler",
+    PROVEN: "every order of events ends well",
+    BY_DEFAULT: "every order of events ends well with the default scheduler's scores",
+    SIMULATED: "every simulated order ends well; no proof",
 }
+_MOST_NAME, _SHORT_NAME = 24, 18
+"""Cells of a node's name in a short report, and in a table that is too wide."""
 
 
-def as_text(plan: DrainPlan, *, color: bool = False, room: int = 0) -> str:
-    """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
-    return "\n".join(_lines(plan, Palette(color), room))
+def as_text(plan: DrainPlan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
+    """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end.
+
+    ``verbose`` adds one trace of the plan, and lists all premises.
+    """
+    return "\n".join(_lines(plan, Palette(color), room, verbose))
 
 
-def _lines(plan: DrainPlan, palette: Palette, room: int) -> Iterator[str]:
+def _lines(plan: DrainPlan, palette: Palette, room: int, verbose: bool) -> Iterator[str]:
     yield from (_painted(line, plan, palette) for line in wrapped(headline(plan), room, 2))
     if plan.waves:
         yield ""
-        yield from _table(plan.waves, palette)
-        yield from _moves(plan.waves, palette, room)
+        yield from _table(plan, palette, room)
+        if verbose:
+            yield from _moves(plan.waves, palette, room)
     if plan.worst:
         yield ""
         yield "a course that ends badly:"
         for text in plan.worst:
             yield from wrapped(f"  {text}", room, 4)
-    for number, obstacle in enumerate(plan.obstacles, 1):
+    names = distinct_names(plan.targets, _MOST_NAME)
+    for obstacle in plan.obstacles:
         yield ""
-        yield from _obstacle(number, obstacle, palette, room)
-    for title, lines in (("missing:", plan.missing), ("this answer assumes that", plan.assumes)):
-        if lines:
-            yield ""
-            yield title
-            for line in lines:
-                yield from wrapped(f"  - {line}", room, 4)
+        yield from _obstacle(obstacle, names, palette, room, verbose)
+    if plan.missing:
+        yield ""
+        yield "missing:"
+        for line in plan.missing:
+            yield from wrapped(f"  - {line}", room, 4)
+    if plan.assumes:
+        yield ""
+        yield from _premises(plan.assumes, room, verbose)
     for error in plan.errors:
         yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
     if plan.notes:
@@ -67,18 +77,30 @@ def _lines(plan: DrainPlan, palette: Palette, room: int) -> Iterator[str]:
             yield from wrapped(f"note: {note}", room, 6)
 
 
+def _premises(premises: Sequence[str], room: int, verbose: bool) -> Iterator[str]:
+    if verbose:
+        yield "this answer assumes that"
+        for premise in premises:
+            yield from wrapped(f"  - {premise}", room, 4)
+        return
+    more = f", and {len(premises) - 1} more (-v)" if len(premises) > 1 else ""
+    yield from wrapped(f"assumes that {premises[0]}{more}", room, 2)
+
+
 def headline(plan: DrainPlan) -> str:
     """Return the answer in one sentence."""
-    what = f"drain of {many(len(plan.targets), 'node')}"
+    nodes = many(len(plan.targets), "node")
     if plan.verdict == POSSIBLE:
-        fewest = "; no plan has fewer waves" if plan.is_fewest and len(plan.waves) > 1 else ""
-        return f"{what}: possible in {many(len(plan.waves), 'wave')}, {_EVIDENCE[plan.evidence]}{fewest}"
+        fewest = ", and no fewer" if plan.is_fewest and len(plan.waves) > 1 else ""
+        return f"{nodes} can be drained in {many(len(plan.waves), 'wave')}{fewest}: {_EVIDENCE[plan.evidence]}"
     if plan.verdict == IMPOSSIBLE:
-        few = "; no smaller set of changes is enough" if plan.is_smallest else "; there may be further obstacles"
-        return f"{what}: impossible, {_EVIDENCE[plan.evidence]}{few}"
+        whole = "; no smaller set of changes is enough" if plan.is_smallest else ", and maybe more"
+        unless = ", unless an autoscaler adds a node" if plan.evidence == TODAY else ""
+        by_simulation = " in every simulated order (no proof)" if plan.evidence == SIMULATED else ""
+        return f"draining {nodes} never ends{by_simulation}{unless}: {many(len(plan.obstacles), 'obstacle')}{whole}"
     if plan.verdict == DEPENDS:
-        return f"{what}: no plan ends well in every order of events; this one does in some"
-    return f"{what}: unknown whether it can end"
+        return f"no plan drains {nodes} in every order of events; this one does in some"
+    return f"unknown whether {nodes} can be drained"
 
 
 def _painted(text: str, plan: DrainPlan, palette: Palette) -> str:
@@ -87,18 +109,38 @@ def _painted(text: str, plan: DrainPlan, palette: Palette) -> str:
     return palette.severity(Severity.ERROR if plan.verdict == IMPOSSIBLE else Severity.WARNING, text)
 
 
-def _table(waves: Sequence[Wave], palette: Palette) -> Iterator[str]:
-    rows = [("wave", "nodes", "pods", "least room afterwards")]
-    rows += [(str(n), _nodes(wave), str(wave.pods), tightest(wave.tight)) for n, wave in enumerate(waves, 1)]
-    wide = [max(map(width, column)) for column in zip(*rows, strict=True)]
+def _table(plan: DrainPlan, palette: Palette, room: int) -> Iterator[str]:
+    """Yield the table; where it is too wide, names are cut in the middle, and room is a percentage."""
+    everything = [
+        (str(n), _nodes(wave, {}), str(wave.pods), tightest(wave.tight)) for n, wave in enumerate(plan.waves, 1)
+    ]
+    rows = [("wave", "nodes", "pods", "least room afterwards"), *everything]
+    if room and sum(_widths(rows)) + 8 > room:
+        names = distinct_names([name for wave in plan.waves for name in (*wave.nodes, *wave.new)], _SHORT_NAME)
+        short = [
+            (str(n), _nodes(wave, names), str(wave.pods), _share(wave.tight)) for n, wave in enumerate(plan.waves, 1)
+        ]
+        rows = [("wave", "nodes", "pods", "fullest afterwards"), *short]
+    wide = _widths(rows)
     for number, row in enumerate(rows):
         line = "  ".join(text + " " * (size - width(text)) for text, size in zip(row, wide, strict=True)).rstrip()
         yield f"  {line if number else palette.bold(line)}"
 
 
-def _nodes(wave: Wave) -> str:
-    new = f" (first joins {first_few(wave.new)})" if wave.new else ""
-    return visible(first_few(wave.nodes) + new)
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(width, column)) for column in zip(*rows, strict=True)]
+
+
+def _nodes(wave: Wave, names: Mapping[str, str]) -> str:
+    nodes, new = ([names.get(name, name) for name in each] for each in (wave.nodes, wave.new))
+    return visible(first_few(nodes) + (f" (first joins {first_few(new)})" if new else ""))
+
+
+def _share(tight: Tight | None) -> str:
+    """Return ``zone a: cpu 92%``."""
+    if tight is None:
+        return ""
+    return f"{f'{visible(tight.where)}: ' if tight.where else ''}{tight.resource} {round(100 * tight.share)}%"
 
 
 def tightest(tight: Tight | None) -> str:
@@ -128,15 +170,22 @@ def _move(move: Move) -> str:
     return f"{ref}{pods}: {move.origin} → {there or 'gone'}"
 
 
-def _obstacle(number: int, obstacle: Obstacle, palette: Palette, room: int) -> Iterator[str]:
-    yield palette.bold(visible(f"{number}. {obstacle.of} ({obstacle.kind})"))
-    rows = [("on", first_few(obstacle.nodes)), ("because", obstacle.why)]
+def _obstacle(
+    obstacle: Obstacle, names: Mapping[str, str], palette: Palette, room: int, verbose: bool
+) -> Iterator[str]:
+    what = palette.bold(visible(str(obstacle.of)))
+    lead = f"{visible(str(obstacle.of))} ({obstacle.kind}): "
+    first, *others = wrapped(f"{lead}{obstacle.why}", room, 2)
+    yield first.replace(visible(str(obstacle.of)), what, 1)
+    yield from others
+    nodes = obstacle.nodes if verbose else [names.get(node, node) for node in obstacle.nodes]
+    rows = [("on", f"{many(len(nodes), 'node')}: {first_few(nodes, most=len(nodes) if verbose else SHOWN)}")]
     if obstacle.at is not None:
         rows.append(("at", place(obstacle.at)))
-    if obstacle.message:
+    if obstacle.message and (verbose or obstacle.kind != BUDGET):  # kubectl says the same of each budget
         rows.append(("message", obstacle.message))
     for title, text in rows:
-        yield from wrapped(f"   {title:<8} {text}", room, 12)
+        yield from wrapped(f"  {title:<7}  {text}", room, 11)
 
 
 def place(at: Location) -> str:

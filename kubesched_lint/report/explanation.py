@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
@@ -29,38 +29,57 @@ _UNBOUNDED = 10_000
 
 
 def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bool = False) -> str:
-    """Return the text for a terminal of ``width`` cells (0: a pipe); a table that is too wide becomes a list.
+    """Return the text for a terminal of ``width`` cells (0: a pipe), the verdict first.
 
-    With ``each``, every node has its own row.
+    With ``each``, every node has its own row and its scores; a table that is too wide becomes a list.
     """
     palette = Palette(color)
-    on = "" if found.not_created else f" on {many(len(found.nodes), 'node')}"
-    blocks = [f"{palette.bold(visible(found.subject))}{on}"]
-    fitting = found.fitting
-    if found.group is not None:
-        blocks.append(_of_group(found.group, palette, width))
-    blocks.append(_outcome(found, palette, width))
-    if any(node.scores for node in fitting):
-        table = _rendered(_scores(found, not each), color)
-        blocks.append(table if _has_room(table, width) else "\n".join(_score_lines(found, each, palette, width)))
-        silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
-        if silent:
-            blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
-    elif fitting and len(found.nodes) > 1:
-        more = "" if each or len(fitting) <= MOST_LINES else " (--each lists them)"
-        blocks.append(f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MOST_LINES)}{more}.")
-    if any(node.devices for node in fitting):
-        blocks.append("\n".join(_devices(fitting, each, palette, width)))
-    refused = [node for node in found.nodes if not node.fits]
-    if refused:
-        blocks.append(f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:")
-        table = _rendered(_refusals(refused), color) if each else ""
-        is_table = each and _has_room(table, width)
-        blocks.append(table if is_table else "\n".join(_refusal_lines(refused, each, palette, width)))
-    if found.notes:
-        notes = (line for note in found.notes for line in wrapped(f"note: {note}", width, 6))
+    blocks = [_of_group(found.group, palette, width)] if found.group is not None else []
+    of_pools = [note for note in found.notes if note.startswith(WITH_POOLS)]
+    more = (f"  {line}" for note in of_pools for line in wrapped(note, max(width - 2, 0), 2))
+    blocks.append("\n".join([_outcome(found, palette, width), *more]))
+    blocks += _of_refused([node for node in found.nodes if not node.fits], palette, width, each=each)
+    blocks += _of_fitting(found, palette, width, each=each)
+    if len(found.notes) > len(of_pools):
+        told = (note for note in found.notes if note not in of_pools)
+        notes = (line for note in told for line in wrapped(f"note: {note}", width, 6))
         blocks.append("\n".join(map(palette.dim, notes)))
     return "\n\n".join(blocks)
+
+
+def _of_refused(refused: Sequence[NodeVerdict], palette: Palette, width: int, *, each: bool) -> Iterator[str]:
+    if not refused:
+        return
+    title = f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:"
+    table = _rendered(_refusals(refused), palette.color) if each else ""
+    is_table = each and _has_room(table, width)
+    yield "\n".join([title, table] if is_table else [title, *_refusal_lines(refused, each, palette, width)])
+
+
+def _of_fitting(found: Explanation, palette: Palette, width: int, *, each: bool) -> Iterator[str]:
+    """Yield the scores of the nodes that fit, or their names, and the devices that the pod would get."""
+    fitting = found.fitting
+    totals = [node.total or 0 for node in fitting if node.scores]
+    if totals and not each:
+        text = f"The nodes that fit score {_between(totals)}; --each shows which plugin gives how much."
+        yield "\n".join(wrapped(text, width, 2))
+    elif totals:
+        table = _rendered(_scores(found), palette.color)
+        scores = table if _has_room(table, width) else "\n".join(_score_lines(found, palette, width))
+        silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
+        yield scores
+        if silent:
+            yield palette.dim(f"0 for every node: {', '.join(silent)}")
+    elif fitting and len(found.nodes) > 1:
+        more = "" if each or len(fitting) <= MOST_LINES else " (--each lists them)"
+        yield f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MOST_LINES)}{more}."
+    if any(node.devices for node in fitting):
+        yield "\n".join(_devices(fitting, each, palette, width))
+
+
+def _between(totals: Sequence[int]) -> str:
+    least, most = min(totals), max(totals)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _devices(fitting: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
@@ -85,17 +104,12 @@ def _of_group(group: GroupAnswer, palette: Palette, width: int) -> str:
 
 
 def _outcome(found: Explanation, palette: Palette, width: int) -> str:
-    fitting = found.fitting
+    fitting, subject = found.fitting, visible(found.subject)
     if found.made_for is not None:
         return _of_daemons(found, found.made_for, palette, width)
     if not fitting:
-        outcome = "No existing node fits." if found.may_grow else "No node fits: the pod stays Pending."
-        if found.not_created:
-            outcome = "No pod is created: the API server rejects it."
-        if found.refused:
-            outcome = f"The API server refuses {visible(found.subject)}: it is not applied, and makes no pods."
         lines = [
-            palette.bold(outcome),
+            _sentence(palette.bold, _negative(found), width),
             *(f"  {line}" for text in _reasons(found) for line in wrapped(text, max(width - 2, 0))),
         ]
         if found.nominated:
@@ -103,7 +117,7 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
         return "\n".join(lines)
     winners = [node.node for node in fitting if node.may_win]
-    count = f"{len(fitting)} of {many(len(found.nodes), 'node')} {plural(len(fitting), 'fits', 'fit')}"
+    count = f"{subject} fits on {len(fitting)} of {many(len(found.nodes), 'node')}"
     if found.lacks_facts:
         count += ", as far as is known"
     if not fitting[0].scores:
@@ -115,16 +129,29 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     return _sentence(palette.good, f"{count}; the scheduler chooses one of {_names(winners)} at random.", width)
 
 
+def _negative(found: Explanation) -> str:
+    """Return the verdict on a pod that fits on no node, or that is never created."""
+    subject, nodes = visible(found.subject), len(found.nodes)
+    if found.refused:
+        return f"The API server refuses {subject}: it is not applied, and makes no pods."
+    if found.not_created:
+        return f"{subject}: no pod is created, because the API server rejects it."
+    noun = "existing node" if found.may_grow else "node"
+    where = f"does not fit on the only {noun}" if nodes == 1 else f"fits on none of {many(nodes, noun)}"
+    return f"{subject} {where}{'.' if found.may_grow else ': the pod stays Pending.'}"
+
+
 def _reasons(found: Explanation) -> Sequence[str]:
     """The messages behind a negative answer, those about a refused object with their places."""
     return [visible(refusal.sentence) for refusal in found.refused] or [found.message]
 
 
 def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int) -> str:
-    waiting = made_for - len(found.fitting)
+    waiting, subject = made_for - len(found.fitting), visible(found.subject)
     if not made_for:
-        return _sentence(palette.bold, "No pod is created: labels or taints of every node exclude it.", width)
-    made = f"A pod is created for {made_for:,} of {many(len(found.nodes), 'node')}"
+        text = f"{subject}: no pod is created, because labels or taints of every node exclude it."
+        return _sentence(palette.bold, text, width)
+    made = f"{subject}: a pod is created for {made_for:,} of {many(len(found.nodes), 'node')}"
     if waiting:
         return _sentence(
             palette.bold, f"{made}; {waiting:,} of them {plural(waiting, 'stays', 'stay')} Pending.", width
@@ -139,17 +166,16 @@ def _sentence(paint: Callable[[str], str], text: str, width: int) -> str:
 # --- the tables -----------------------------------------------------------------------------------------------------
 
 
-def _scores(found: Explanation, grouped: bool) -> Table:
+def _scores(found: Explanation) -> Table:
     plugins = [p for p in found.plugins if any(node.scores.get(p) for node in found.fitting)]
     table = _table("NODE", *(_broken(p) for p in plugins), "TOTAL")
     for column in table.columns[1:]:
         column.justify = "right"
     ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
-    for nodes in _grouped(ranked, grouped, lambda n: (tuple(n.scores.items()), n.may_win)):
-        one = nodes[0]
+    for one in ranked:
         best = one.may_win and not found.sampled
         table.add_row(
-            Text(_names([n.node for n in nodes], 1)),
+            Text(visible(one.node)),
             *(str(one.scores.get(p, 0)) for p in plugins),
             str(one.total),
             style="bold green" if best else None,
@@ -180,12 +206,11 @@ def _cells(line: str) -> int:
     return Text.from_ansi(line).cell_len
 
 
-def _score_lines(found: Explanation, each: bool, palette: Palette, width: int) -> Iterator[str]:
+def _score_lines(found: Explanation, palette: Palette, width: int) -> Iterator[str]:
     """The scores as a list for a narrow terminal: below each node its scores."""
     ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
-    for nodes in _grouped(ranked, not each, lambda n: (tuple(n.scores.items()), n.may_win)):
-        one = nodes[0]
-        for line in wrapped(f"{_names([n.node for n in nodes], MOST_LINES)}: {one.total}", max(width - 2, 24)):
+    for one in ranked:
+        for line in wrapped(f"{visible(one.node)}: {one.total}", max(width - 2, 24)):
             yield _INDENT + (palette.good(line) if one.may_win and not found.sampled else line)
         parts = ", ".join(f"{plugin} {points}" for plugin, points in one.scores.items() if points)
         yield from (f"{_INDENT * 2}{text}" for text in wrapped(parts, max(width - 4, 24)))

@@ -17,7 +17,7 @@ VERSION = 1
 
 def as_text(fit: Fit, room: int = 0) -> str:
     """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
-    lines = [headline(fit)]
+    lines = list(wrapped(headline(fit), room, 2))
     for label, text in _facts(fit):
         lines += wrapped(f"  {label:<9} {text}", room, 12)
     return "\n".join(lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.linter.environments import with_environments
+from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.limits import MOST_LINES
@@ -22,8 +22,11 @@ from kubesched_lint.report.verdict_words import (
     shade,
     word,
 )
-from kubesched_lint.report.words import short_names
+from kubesched_lint.report.words import short_names, shortened
 from kubesched_lint.text import plural
+
+_LEAST_NAME = 16
+"""Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
 
 def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool) -> Iterator[str]:
@@ -31,20 +34,40 @@ def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_r
     rows = list(simulation.rows)
     if len(rows) > MOST_LINES and not every_row:
         rows = [row for row in rows if not _is_ok(row)]
-    folded = len(simulation.rows) - len(rows)
+    refs = [workload.ref for workload in simulation.workloads]
+    folded = {refs[row.number] for row in simulation.rows} - {refs[row.number] for row in rows}
     yield from _table(simulation, rows, palette, room)
     if folded:
-        likely = sum(any(word(cell) == LIKELY_OK for cell in row.cells) for row in simulation.rows if _is_ok(row))
+        of_folded = [row for row in simulation.rows if refs[row.number] in folded]
+        likely = len({refs[row.number] for row in of_folded if any(word(cell) == LIKELY_OK for cell in row.cells)})
         some = f", {likely} of them likely (ok~)" if likely else ""
-        more = f"{folded} {'more ' * bool(rows)}{plural(folded, 'workload is', 'workloads are')}"
+        more = f"{len(folded)} {'more ' * bool(rows)}{plural(len(folded), 'workload is', 'workloads are')}"
         yield f"{more} ok in every event{some}; --all shows them"
 
 
-def names_in(simulation: SimulationReport) -> Sequence[str]:
-    """Return the name of each workload: ``shop/web``, with the kind where two share it."""
+def names_of(simulation: SimulationReport, numbers: Collection[int]) -> Sequence[str]:
+    """Return the names of some workloads; one that is told of in several environments stands once, with all of them."""
+    names, where = _plain_names(simulation), simulation.holds_in
+    environments: dict[str, dict[str, None]] = {}
+    for number in numbers:
+        environments.setdefault(names[number], {}).update(dict.fromkeys(where.get(number, ())))
+    every = simulation.environments
+    return [visible(with_environments(n, unless_all(tuple(each), every))) for n, each in environments.items()]
+
+
+def _plain_names(simulation: SimulationReport) -> Sequence[str]:
     refs = [workload.ref for workload in simulation.workloads]
-    names, where = short_names(refs), simulation.holds_in
-    return [visible(with_environments(names[ref], where.get(number, ()))) for number, ref in enumerate(refs)]
+    names = short_names(refs)
+    return [names[ref] for ref in refs]
+
+
+def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str, Row]:
+    """Return name → row; rows of one workload whose marks are the same in several environments are one."""
+    alike: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        key = (simulation.workloads[row.number].ref, *map(mark, row.cells))
+        alike.setdefault(key, []).append(row)
+    return {names_of(simulation, [row.number for row in same])[0]: same[0] for same in alike.values()}
 
 
 def _is_ok(row: Row) -> bool:
@@ -54,14 +77,42 @@ def _is_ok(row: Row) -> bool:
 def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, room: int) -> Iterator[str]:
     if not rows:
         return
-    every_name = names_in(simulation)
-    names = [every_name[row.number] for row in rows]
+    named = _once_each(simulation, rows)
+    rows = list(named.values())
     columns = [
         [*_heads(event_title(event)), *(visible(mark(row.cells[i])) for row in rows)]
         for i, event in enumerate(simulation.events)
     ]
     widths = [max(map(width, column)) for column in columns]
-    stub = max(map(width, names))
+    stubs = list(named)
+    if room and max(map(width, stubs)) + sum(widths) + 2 * len(widths) > room:
+        stubs = _below_namespaces(simulation, named, room - sum(widths) - 2 * len(widths))
+    yield from _blocks(columns, widths, stubs, rows, palette, room)
+
+
+def _below_namespaces(simulation: SimulationReport, named: Mapping[str, Row], most: int) -> list[str]:
+    """Return the names without their namespaces where one stands above; what is longer than ``most`` is cut."""
+    stubs, above = [], ""
+    for name, row in named.items():
+        namespace = simulation.workloads[row.number].ref.namespace
+        is_new, above = namespace != above, namespace
+        short = f"  {name.replace(f'{namespace}/', '', 1)}"
+        if most >= _LEAST_NAME:
+            short = shortened(short, most)
+        stubs.append(f"{namespace}\n{short}" if is_new else short)
+    return stubs
+
+
+def _blocks(
+    columns: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    stubs: Sequence[str],
+    rows: Sequence[Row],
+    palette: Palette,
+    room: int,
+) -> Iterator[str]:
+    """Yield the rows below their heads; once more for the columns that a line has no room for."""
+    stub = max(width(part) for each in stubs for part in each.split("\n"))
     start = 0
     while start < len(columns):
         end, taken = start + 1, stub + 2 + widths[start]
@@ -70,12 +121,15 @@ def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, 
             end += 1
         if start:
             yield ""
-        for number, name in enumerate(("", "", *names)):
+        for number, named in enumerate(("", "", *stubs)):
             texts = [_right(columns[i][number], widths[i]) for i in range(start, end)]
             if number < 2:
                 texts = [palette.bold(text) if text.strip() else text for text in texts]
             else:
                 texts = [_painted(text, rows[number - 2].cells[start + i], palette) for i, text in enumerate(texts)]
+            above, _, name = named.rpartition("\n")
+            if above:
+                yield palette.bold(above)
             line = "  ".join((name + " " * (stub - width(name)), *texts)).rstrip()
             if line or number > 1:
                 yield line

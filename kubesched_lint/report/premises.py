@@ -25,6 +25,14 @@ _UNLESS = (
 """A premise that denies something → what would help."""
 
 
+_OF_MORE_NODES = re.compile(r"; (no further node|more nodes of) .*$")
+
+
+def without_more_nodes(proof: str) -> str:
+    """Return a proof without what it says of further nodes: that holds for all proofs on a cluster."""
+    return _OF_MORE_NODES.sub("", proof)
+
+
 def is_standing(premise: str) -> bool:
     return _STANDING.match(premise) is not None
 

@@ -33,7 +33,7 @@ def test_the_matrix_of_the_readme_is_what_simulate_prints() -> None:
     readme = (ROOT / "README.md").read_text()
     done = run("simulate", SHOP, "--cluster", ZONES)
     rows = [line for line in readme.splitlines() if line.startswith("shop/")]
-    assert len(rows) == 3
+    assert len(rows) == 4
     for row in rows:
         assert row in done.stdout
 

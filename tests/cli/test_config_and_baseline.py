@@ -94,7 +94,7 @@ def test_other_commands_take_the_cluster_from_the_configuration(shop: Path) -> N
     assert "Missing option '--cluster'" in run(shop, "why", "web", "manifests").stderr
     (shop / "kubesched.toml").write_text('cluster = "cluster.yaml"\nprofile = "strict"\n')
     assert "shop/web" in run(shop, "simulate", "manifests", "--events", "deploy").stdout
-    assert "on 6 nodes" in run(shop, "why", "web", "manifests").stdout
+    assert "of 6 nodes" in run(shop, "why", "web", "manifests").stdout
 
 
 @pytest.mark.parametrize("command", [["lint"], ["simulate"], ["why", "web"], ["config", "show"], ["baseline", "write"]])

@@ -39,7 +39,7 @@ def repair_large(repo: Path) -> None:
 def test_why_reads_the_paths_the_cluster_and_the_settings_of_a_target(repo: Path) -> None:
     fits, not_there = run("why", "search", "--target", "prod-eu"), run("why", "search", "--target", "edge")
     assert (fits.exit_code, run("why", "search", "--target", "prod-us").exit_code) == (0, 1)
-    assert "on 4 nodes" in fits.stdout
+    assert "on 4 of 4 nodes" in fits.stdout
     assert not_there.exit_code == 2
     assert run("why", "ingress/proxy", "--target", "edge").exit_code == 0, "the namespace of the target"
 

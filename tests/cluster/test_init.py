@@ -285,14 +285,28 @@ def test_nobody_is_asked_about_nodes_of_no_group(tmp_path: Path) -> None:
     assert "nodeGroups" not in done.stdout
 
 
-def _at_a_terminal(nodes: Path, typed: str) -> tuple[subprocess.CompletedProcess[str], str]:
+def test_a_person_may_leave_the_question(tmp_path: Path) -> None:
+    """Ctrl-D was reported as a bug of the program."""
+    labels = {"eks.amazonaws.com/nodegroup": "general"}
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "Node", "metadata": {"name": "a", "labels": labels}}))
+    done, seen = _at_a_terminal(tmp_path / "nodes.json", "\x04", ("-m", "kubesched_lint", "init"))
+    assert (done.returncode, done.stdout.strip()) == (130, "")
+    assert "This is a bug" not in seen
+
+
+ALONE = ("-c", "from kubesched_lint.cli.init import app; app()")
+
+
+def _at_a_terminal(
+    nodes: Path, typed: str, program: tuple[str, ...] = ALONE
+) -> tuple[subprocess.CompletedProcess[str], str]:
     """Run ``init`` with a terminal for input and errors; return its result, and what the terminal shows."""
     pty = pytest.importorskip("pty")
     controller, terminal = pty.openpty()
     try:
         os.write(controller, typed.encode())
         done = subprocess.run(
-            [sys.executable, "-c", "from kubesched_lint.cli.init import app; app()", str(nodes)],
+            [sys.executable, *program, str(nodes)],
             stdin=terminal,
             stdout=subprocess.PIPE,
             stderr=terminal,

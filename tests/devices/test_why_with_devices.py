@@ -165,4 +165,4 @@ def test_a_search_that_takes_too_long_leaves_devices_out(monkeypatch: pytest.Mon
     found = why("train", alike, using(1), cluster=(many,))
     limit = "the search for devices takes more than 1,000 tries"
     assert f"not known: which nodes have the devices: {limit}" in found.notes
-    assert "2 of 2 nodes fit, as far as is known;" in as_text(found)
+    assert "fits on 2 of 2 nodes, as far as is known;" in as_text(found)

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 
 from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
+from kubesched_lint.commands.drain.plan import POSSIBLE, PROVEN, DrainPlan, Tight, Wave
 from kubesched_lint.commands.drain.run import Effort
+from kubesched_lint.report.drain_report import as_text
 from tests.drain import families
 from tests.drain.recorded import compared
 from tests.drain.run import disagreement
@@ -124,8 +126,30 @@ def test_nodes_without_pods_prove_no_drain() -> None:
     nodes = str(ROOT / "fixtures" / "clusters" / "three-zones.yaml")
     refused = CliRunner().invoke(app, ["-c", nodes])
     assert (refused.exit_code, "holds no Pods" in refused.output) == (2, True)
-    planned = CliRunner().invoke(app, [f"{MANIFESTS}/web.yaml", "-c", nodes])
+    planned = CliRunner().invoke(app, [f"{MANIFESTS}/web.yaml", "-c", nodes, "-v"])
     assert "- no running pods, volumes, quotas or disruption budgets are known beyond the manifests" in planned.output
+
+
+def test_the_first_line_is_the_answer_and_the_last_its_premises() -> None:
+    company = ROOT / "fixtures/company"
+    done = CliRunner().invoke(app, ["-c", str(company / "cluster.json"), "--no-config"])
+    first, *_, last = done.output.splitlines()
+    assert first == "draining 9 nodes never ends: 1 obstacle, and maybe more"
+    assert last.startswith("assumes that ")
+    assert last.endswith(" more (-v)")
+    assert "3 nodes: ip-10-0-1-11, ip-10-0-2-11, ip-10-0-3-11" in done.output, "their common domain says nothing"
+
+
+def test_a_table_of_long_names_fits_the_terminal() -> None:
+    names = tuple(f"gke-prod-general-{number}963c5-{number}" for number in range(10, 20))
+    tight = Tight("europe-west1a", "cpu", 24625, 31360)
+    waves = tuple(Wave(pair, tight=tight) for pair in zip(names[::2], names[1::2], strict=True))
+    plan = DrainPlan(POSSIBLE, PROVEN, names, waves)
+    assert names[0] in as_text(plan)
+    lines = as_text(plan, room=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "europe-west1a: cpu 79%" in lines[3]
+    assert len({line.split()[1] for line in lines[3:]}) == len(waves), "cut names differ"
 
 
 def test_a_selector_is_read_as_kubectl_reads_it() -> None:

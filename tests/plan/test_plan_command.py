@@ -99,6 +99,14 @@ def test_without_a_base_the_last_commit_is_compared_with_the_work_tree(shop: Pat
     assert since["workloads"][0]["location"]["path"] == "./web.yaml"
 
 
+def test_a_commit_alone_is_the_base_of_the_current_folder(shop: Path) -> None:
+    """As the README writes it: ``plan origin/main``, without a path and without targets."""
+    alone = found(run(shop, "v1"))
+    assert alone["workloads"] == found(run(shop, "v1", "."))["workloads"] != []
+    (shop / "v1").mkdir()
+    assert "no Kubernetes object found" in run(shop, "v1").stderr, "a path stays a path"
+
+
 def test_a_folder_can_be_the_base(shop: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     old.mkdir()

@@ -85,7 +85,8 @@ def test_simulate_names_and_draws_the_added_nodes(files: tuple[str, str]) -> Non
 def test_why_tells_what_pools_would_add_beside_the_nodes_of_today(files: tuple[str, str]) -> None:
     said = output("why", "deployment/shop/grown", files[0], "--cluster", files[1])
     assert "with the nodes that pools could add: 2 pods of shop/grown fit after adding 2 × m6i.large" in said
-    assert "No existing node fits." in said
+    assert "does not fit on the only existing node." in said
+    assert said.index("with the nodes that pools") < said.index("1 node does not fit:"), "it is a part of the verdict"
     assert "stays Pending." not in said
     assert "no pool can ever help" in output("why", "deployment/shop/never", files[0], "--cluster", files[1])
 

@@ -47,7 +47,7 @@ Context = Callable[..., RenderContext]
 class Page(HTMLParser):
     """The elements of a page, as a browser's tokenizer sees them."""
 
-    void = frozenset({"meta", "link", "input", "br", "line", "rect", "circle"})
+    void = frozenset({"meta", "link", "input", "br", "wbr", "line", "rect", "circle"})
 
     def __init__(self, text: str) -> None:
         super().__init__()

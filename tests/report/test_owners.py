@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
-from kubesched_lint.report.causes import by_owner, causes
+from kubesched_lint.report.causes import by_owner, by_place, causes, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.html import page
+from kubesched_lint.report.limits import MOST_LINES
 from tests.teams import team_name
 
 TEAMS, EACH = 40, 8
@@ -60,6 +62,23 @@ def test_the_owner_with_the_worst_findings_comes_first() -> None:
     findings = (*mistakes(Severity.WARNING, 1), *mistakes(Severity.ERROR, 2))[: EACH * 3]
     later = [one for one in findings if one.severity is Severity.WARNING or one.owner.endswith("01")]
     assert [part.title for part in by_owner(causes(later))] == ["@org/team-01: 8 errors", "@org/team-00: 8 warnings"]
+
+
+@pytest.mark.parametrize(("teams", "has_headings"), [(3, False), (MOST_LINES + 1, True)])
+def test_namespaces_are_headings_only_of_many_findings(teams: int, has_headings: bool) -> None:
+    """Each message names its namespace; a heading for each of a few findings would only take them out of order."""
+    findings = [replace(one, owner=one.owner.replace("@org/", "namespace ")) for one in mistakes(teams=teams)]
+    parts = by_owner(causes(one_per_cause(Report(tuple(findings))).findings))
+    assert [part.owner for part in parts] == (
+        [f"namespace {team_name(n)}" for n in range(teams)] if has_headings else [""]
+    )
+
+
+def test_a_path_below_the_current_folder_is_sorted_like_one_that_does_not_say_so() -> None:
+    first, second, *_ = mistakes(teams=1)
+    first = replace(first, location=replace(first.location, path="apps/web.yaml"))
+    second = replace(second, location=replace(second.location, path="./data/etl.yaml"))
+    assert errors_first([second, first]) == by_place([second, first]) == [first, second]
 
 
 def test_programs_get_the_owner_of_each_finding() -> None:

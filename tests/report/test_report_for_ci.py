@@ -212,7 +212,7 @@ def test_gitlab_weighs_by_severity_and_evidence(context: Context) -> None:
 def test_gitlab_paths_are_relative_to_where_the_run_began(context: Context) -> None:
     report = Report((finding(path="/build/repo/k8s/a.yaml"), finding(path="./b.yaml"), finding(path="/else/c.yaml")))
     places = [entry["location"] for entry in gitlab(report, replace(context(), root="/build/repo"))]
-    assert places == [{"path": path, "lines": {"begin": 3}} for path in ("b.yaml", "k8s/a.yaml", "/else/c.yaml")]
+    assert places == [{"path": path, "lines": {"begin": 3}} for path in ("k8s/a.yaml", "/else/c.yaml", "b.yaml")]
 
 
 # --- markdown ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kubesched_lint.findings import (
+    Evidence,
     Finding,
     Location,
     ObjectRef,
@@ -47,6 +48,14 @@ def shown(text: str, *findings: Finding, columns: int = 80, color: bool = False)
 def test_the_underline_stands_below_exactly_what_the_span_holds() -> None:
     text = "spec:\n  replicas: 3\n"
     assert "2 |   replicas: 3\n  |             ^\n" in shown(text, finding(Span(2, 13, 2, 14)))
+
+
+def test_what_holds_for_every_proof_on_a_cluster_is_for_the_long_report() -> None:
+    text = "4 pods > 3 zones; more nodes of the 3 node groups change nothing"
+    told = finding(Span(1, 1, 1, 2), evidence=Evidence("proof", text))
+    assert "= proof: 4 pods > 3 zones\n" in shown("a: b\n", told)
+    context = RenderContext(lambda path: ["a: b"], verbose=True)
+    assert text in "".join(render(Report((told,)), context))
 
 
 def test_wide_characters_before_and_in_the_span_count_two_cells() -> None:

@@ -110,7 +110,24 @@ def test_the_company_is_read_on_one_screen(name: str) -> None:
     assert len(lines) <= 45
     assert len(set(lines)) == len(lines)
     assert not GONE.search(done.stdout)
-    assert re.search(r"^fails +\S+ \(.*\): .*\(repo/\S+:\d+\)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^fails +\S+: .*\(repo/\S+:\d+\)$", done.stdout, re.MULTILINE)
+
+
+def test_the_matrix_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the rows with the columns that are left is no matrix; an environment is no workload of its own."""
+    monkeypatch.setenv("COLUMNS", "80")
+    done = called("simulate", "repo", "--cluster", "repo/cluster/nodes.json", "--no-config", cwd=COMPANY)
+    heads = [line for line in done.stdout.splitlines() if re.fullmatch(r" +deploy .*drain", line)]
+    assert len(heads) == 1
+    assert "22 workloads in prod and staging: " in done.stdout
+    assert done.stdout.count("unless an autoscaler adds a node") == 1
+
+
+def test_names_stand_below_their_namespace_where_they_do_not_fit(healthy: SimulationReport) -> None:
+    lines = as_text(healthy, every_row=True, room=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines.count("default") == 1
+    assert any(line.startswith("  app-3 ") for line in lines)
 
 
 def test_the_words_are_those_of_all_reports(healthy: SimulationReport) -> None:
@@ -118,6 +135,14 @@ def test_the_words_are_those_of_all_reports(healthy: SimulationReport) -> None:
     for text in (as_text(healthy, verbose=True), as_html_fragment(healthy), page):
         assert not GONE.search(text)
     assert "</b> ok: every order of events ends well</li>" in page
+
+
+def test_a_question_mark_stands_once_in_a_cell_of_the_page() -> None:
+    crowd = [workload("Deployment", f"app-{i}", 2, asking("1")) for i in range(2)]
+    result = report_of(sketch(1, "abc", "3"), *crowd, events=("deploy",))
+    row = replace(result.rows[0], cells=(of(UNKNOWN, "0–4/4 ?", 0, 4),))
+    page = "".join(table(replace(result, rows=(row,)), ()))
+    assert "<b>?</b> </button>" in page
 
 
 def test_one_workload_is_explained_alone() -> None:

@@ -195,12 +195,22 @@ def test_a_daemonsets_pods_have_no_choice_and_so_no_scores():
 # --- reports --------------------------------------------------------------------------------------------------------
 
 
+def test_the_first_line_is_the_verdict():
+    subject = "Deployment shop/web"
+    fits = explain(pod(), state_of([node("a"), node("b", unschedulable=True)]), subject=subject)
+    assert as_text(fits).splitlines()[0] == f"{subject} fits on 1 of 2 nodes."
+    full = explain(pod(cpu=9000), state_of([node("a"), node("b")]), subject=subject)
+    assert as_text(full).splitlines()[0] == f"{subject} fits on none of 2 nodes: the pod stays Pending."
+    full = explain(pod(cpu=9000), state_of([node("a")]), subject=subject)
+    assert as_text(full).splitlines()[0] == f"{subject} does not fit on the only node: the pod stays Pending."
+
+
 def test_many_nodes_with_equal_rows_share_one():
     nodes = [node(f"n{i}", unschedulable=i < 5) for i in range(30)]
     found = explain(pod(), state_of(nodes))
     text = as_text(found)
     assert "5 nodes: n0, n1, n2 and 2 more" in text
-    assert "n5 and 24 more" in text
+    assert "n5, n6, n7 and 22 more at random" in text
     assert "n17" not in text
     assert all(f"n{i} " in as_text(found, each=True) for i in range(30))
     below = [as_text(found, width=width).split("do not fit:")[1] for width in (0, 80, 120)]
@@ -230,7 +240,10 @@ def test_a_narrow_terminal_loses_nothing_and_breaks_no_word():
 
 def test_a_narrow_table_of_scores_becomes_a_list():
     found = explain(pod(), state_of([node("a-node-with-a-rather-long-name"), node("b")]))
-    narrow = as_text(found, width=40)
+    short = as_text(found, width=40)
+    assert "TaintToleration" not in short
+    assert f"The nodes that fit score {found.nodes[0].total};" in " ".join(short.split())
+    narrow = as_text(found, width=40, each=True)
     assert max(map(len, narrow.splitlines())) <= 40
     for verdict in found.nodes:
         assert verdict.node in narrow
@@ -245,14 +258,14 @@ def test_a_daemonset_without_nodes_makes_no_pod_that_could_wait():
     live = Cluster(inventory=Inventory(nodes=nodes), kinds=frozenset({"Node"}))
     found = answer(Question("agent"), Inventory(workloads=(agent,)), live)
     assert found.made_for == 0
-    assert "No pod is created: labels or taints of every node exclude it." in as_text(found)
+    assert "no pod is created, because labels or taints of every node exclude it." in as_text(found)
     assert "Pending" not in as_text(found)
     free = Workload("DaemonSet", "ops", "agent", pod())
     found = answer(Question("agent"), Inventory(workloads=(free,)), live)
-    assert "A pod is created for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
+    assert "a pod is created for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
     assert json.loads(as_json(found))["madeFor"] == 3
     found = answer(Question("agent"), Inventory(workloads=(free,)), replace(live, inventory=Inventory(nodes=nodes[:2])))
-    assert "A pod is created for 2 of 2 nodes; all of them fit." in as_text(found)
+    assert "a pod is created for 2 of 2 nodes; all of them fit." in as_text(found)
 
 
 def test_text_for_a_pipe_has_neither_colour_nor_trailing_blanks():

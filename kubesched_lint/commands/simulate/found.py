@@ -77,7 +77,9 @@ class SimulationReport(Struct, frozen=True):
         return None if source is None or not cell.at else location_of(source, cell.at, key=cell.at_key)
 
 
-def merged(parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = ()) -> SimulationReport:
+def merged(
+    parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = (), background: Sequence[str] = ()
+) -> SimulationReport:
     """Return one report on all environments, in which what is the same in several stands once.
 
     ``every``: the names of all environments, if the parts have only some of them.
@@ -100,7 +102,7 @@ def merged(parts: Sequence[Part], notes: Sequence[str], every: Sequence[str] = (
         named_once(_told(parts, lambda part: part.skews), names, _seen_of_skew),
         errors=tuple(dict.fromkeys(error for _, part in parts for error in part.errors)),
         notes=(*said_once([(name, part.notes) for name, part in parts]), *notes),
-        background=said_once([(name, part.background) for name, part in parts]),
+        background=(*said_once([(name, part.background) for name, part in parts]), *background),
         refused=refused,
         environments=names,
         holds_in={row.number: where for row, where in rows},

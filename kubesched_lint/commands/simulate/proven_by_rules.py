@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
+from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, Cell, Range, not_known, words
 from kubesched_lint.linter.judged import Judged
@@ -96,8 +97,11 @@ def _hanging(cell: Cell) -> Cell:
 def _proven(cell: Cell, one: Judged, running: int) -> Cell:
     """Return the cell with the proof of an error; what is proven already, or does not apply, stays.
 
-    A rule counts pods of the newest template. Those that run already may stay beside them, and a rollout keeps some.
+    Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
+    counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
     """
+    if cell.verdict == BAD and cell.proven and cell.why.partition(";")[0] == NO_NODE:
+        return replace(cell, why=one.finding.evidence.text)
     if cell.verdict == NONE or (cell.proven and cell.verdict in (FINE, BAD)):
         return cell
     evidence, pending = one.finding.evidence, one.hazard.values.get("pending")

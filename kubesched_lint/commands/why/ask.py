@@ -14,12 +14,13 @@ from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Copies, Placing
+from kubesched_lint.analysis.plan import TODAY
 from kubesched_lint.analysis.pool_notes import verdict_note
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.commands.why.explain import Explanation, explain
+from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
 from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
@@ -273,8 +274,8 @@ def _of_pools(it: Member) -> Iterator[str]:
     if not it.world.pools or it.workload.kind == "DaemonSet":
         return
     verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
-    if verdict is not None:
-        yield f"with the nodes that pools could add: {verdict_note(verdict)}"
+    if verdict is not None and verdict.kind != TODAY:
+        yield f"{WITH_POOLS}{verdict_note(verdict)}"
 
 
 def _pod_of_the_snapshot(

@@ -36,6 +36,10 @@ class Obstacle(Struct, frozen=True):
     """Whether evicting pods from the node might help."""
 
 
+WITH_POOLS = "with the nodes that pools could add: "
+"""Begins the note about all pods of the workload, which belongs to the verdict."""
+
+
 class NodeVerdict(Struct, frozen=True):
     """``obstacles`` if the node does not fit; else ``scores`` if several nodes fit."""
 

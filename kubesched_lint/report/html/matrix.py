@@ -98,7 +98,7 @@ def _row(
     shades = _shades(simulation, row, errors)
     shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
     ref = workload.ref
-    name = f'<span class="name">{esc(ref.namespace)}/{esc(ref.name)}</span>'
+    name = f'<span class="name">{esc(ref.namespace)}/<wbr>{esc(ref.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
     where = [", ".join(simulation.holds_in.get(row.number, ())), *([shortened(file, 40)] if several else [])]
     kind = " · ".join((ref.kind, *filter(None, where)))
@@ -116,9 +116,10 @@ def _row(
 def _cell(cell: Cell, its_shade: str, target: str) -> str:
     if cell.verdict == NONE:
         return f'<td class="none">{esc(mark(cell))}</td>'
+    sign, text = _SIGNS[its_shade], mark(cell)
     return (
         f'<td class="{its_shade}"><button type="button" aria-expanded="false" aria-controls="{target}">'
-        f"<b>{_SIGNS[its_shade]}</b> {esc(mark(cell))}</button></td>"
+        f"<b>{sign}</b> {esc(text.removeprefix(sign).strip())}</button></td>"  # a question mark is both
     )
 
 

@@ -16,7 +16,7 @@ from kubesched_lint.findings import Report, Severity
 from kubesched_lint.identity import ByIdentity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, verdict
+from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, outcome, softened, verdict
 from kubesched_lint.report.footer import suppressed as suppressed_counts
 from kubesched_lint.report.html.findings import NumberedCauses, errors, numbered, sections, suppressed
 from kubesched_lint.report.html.matrix import table
@@ -100,9 +100,11 @@ def _summary(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
     found = counts(open_findings(report))
     waived, known = suppressed_counts(report)
-    yield f'<section class="summary"><h1>{esc(lines["result"])}</h1>\n'
+    yield f'<section class="summary"><h1>{esc(outcome(report))}</h1>\n'
     yield f"<p>{esc(lines['checked'])}</p>"
     yield from (f"<p>{esc(f'{label}: {text}')}</p>" for label, text in footer(report) if label in ("cluster", "target"))
+    if turned := softened(report):
+        yield f"<p>{esc(f'decide: {turned}')}</p>"
     yield "\n"
     yield '<ul class="tiles">'
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):

@@ -25,7 +25,7 @@ from kubesched_lint.report.verdict_words import (
 from kubesched_lint.report.words import short_names, shortened
 from kubesched_lint.text import plural
 
-_LEAST_NAME = 16
+_NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
 
@@ -97,7 +97,7 @@ def _below_namespaces(simulation: SimulationReport, named: Mapping[str, Row], mo
         namespace = simulation.workloads[row.number].ref.namespace
         is_new, above = namespace != above, namespace
         short = f"  {name.replace(f'{namespace}/', '', 1)}"
-        if most >= _LEAST_NAME:
+        if most >= _NAME_CELLS:
             short = shortened(short, most)
         stubs.append(f"{namespace}\n{short}" if is_new else short)
     return stubs

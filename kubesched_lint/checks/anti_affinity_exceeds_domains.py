@@ -69,7 +69,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _alone_and_near(it: Member, term: PodAffinityTerm, end: BadEnd) -> Hazard:
     """The hazard if each replica needs its own domain and too few domains have the pods that it must be near."""
-    replicas, key, most, near = it.replicas, term.topology_key, end.cell.bound.most, end.cell.near
+    replicas, key, most, near = it.replicas, term.topology_key, end.cell.bound.most, tuple(map(str, end.cell.near))
     return Hazard(
         at=term.path,
         evidence=proof(

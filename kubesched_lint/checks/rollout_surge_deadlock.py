@@ -74,7 +74,7 @@ def _beside_others(
     end = bad_end(it, "rollout") if it.pod.required_affinity and room.is_bounded else None
     if end is None or not end.cell.near or not it.replicas == end.cell.bound.most < len(room.domains):
         return
-    replicas, whom = it.replicas, end.cell.near
+    replicas, whom = it.replicas, tuple(map(str, end.cell.near))
     yield Hazard(
         at=term.path,
         evidence=proof(

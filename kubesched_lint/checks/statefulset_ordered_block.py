@@ -46,7 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     "parallel": ", or use podManagementPolicy: Parallel so that the others come up"
                     if number < replicas - 1
                     else "",
-                    "pod": f"{it.workload.name}-{ordinal}",
+                    "pod": _pod_of(name, template.name, f"{it.workload.name}-{ordinal}"),
                     "blocked": replicas - number - 1,
                     "pending": replicas - number,
                     "replicas": replicas,
@@ -54,3 +54,8 @@ def check(it: Member) -> Iterator[Hazard]:
                 variant="last" if number == replicas - 1 else "default",
             )
             return
+
+
+def _pod_of(claim: str, template: str, usual: str) -> str:
+    """Return the pod that a claim is named after; ``usual`` for operators that name claims otherwise."""
+    return claim.removeprefix(f"{template}-") if claim.startswith(f"{template}-") else usual

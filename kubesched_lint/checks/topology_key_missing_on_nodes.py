@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import nearest_key_among
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
@@ -22,6 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return  # without nodes there are no labels to check; other rules report that cause
     carry = f"0 of {nodes_in_words(it.world, usable)} carry the label"
     pod = it.pod
+    wanted = pods_wanted(it)  # pods of a DaemonSet that the scheduler refuses stay Pending, too
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
     for term, variant in demanding:
@@ -34,9 +36,8 @@ def check(it: Member) -> Iterator[Hazard]:
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values={**_values(it, term.topology_key), "pending": it.replicas},
+                values={**_values(it, term.topology_key), "replicas": wanted, "pending": wanted},
                 cause="" if _nearest_usable(it, term.topology_key) else term.topology_key,
-                # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )
     for term in pod.required_anti_affinity:

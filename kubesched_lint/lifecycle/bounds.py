@@ -35,6 +35,7 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import (
@@ -290,7 +291,7 @@ def most_beside(
         nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
         total = _held_apart(like, nodes, room, index)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
-        return Counted(min(total, wanted), why, near=hosts.names(setting))
+        return Counted(min(total, wanted), why, near=hosts.who(setting))
     if not (changing or moving or hosts.run) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
@@ -301,7 +302,7 @@ def most_beside(
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
     why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
-    return Counted(min(total, wanted), why, near=hosts.names(setting))
+    return Counted(min(total, wanted), why, near=hosts.who(setting))
 
 
 class _Hosts(NamedTuple):
@@ -329,9 +330,10 @@ class _Hosts(NamedTuple):
         outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (2 if moving else 1)
         return sum(_hosting(setting, i, moving=moving) for i in self.members) + outside + len(self.running)
 
-    def names(self, setting: Setting) -> tuple[str, ...]:
+    def who(self, setting: Setting) -> tuple[Workload | str, ...]:
+        """Return the workloads, and the name of a pod of each group: nobody asks most rows for names."""
         first = (*(group.bound[0] for group in self.outside if group.bound), *self.running[:1])
-        members = (str(setting.workloads[i]) for i in self.members)
+        members = map(setting.workloads.__getitem__, self.members)
         return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kubesched_lint.model.workload import Workload
+
 NO_NODE = "no node that it may use"
 
 PORTS = "host ports"
@@ -25,8 +27,8 @@ class Counted(NamedTuple):
     """The resource of nodes that has no more room, or ``PORTS``; empty for any other reason."""
     rests_on: frozenset[str] = ON_ALL
     """Of the premises that may not be known: those without which fewer pods may be missing."""
-    near: tuple[str, ...] = ()
-    """Whom the pods must be near, by name, if it counts the domains of these."""
+    near: tuple[Workload | str, ...] = ()
+    """Whom the pods must be near, workloads or names of pods, if it counts the domains of these."""
 
 
 class EventBounds:

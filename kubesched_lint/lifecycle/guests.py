@@ -107,7 +107,11 @@ class Guests:
                 rank = group.pod.priority or 0
                 own = [who for (p, usable), who in self._eager.items() if rank < p and usable & nodes]
                 groups = own if rank >= self._evicted[1] else [*self._eager.values()]
-                found[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
+                before = found.get(group.pod)  # if some of these pods terminate
+                if before is not None:
+                    found[group.pod] = sorted({*before, *chain.from_iterable(groups)})
+                else:
+                    found[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
         return found
 
     @cached_property

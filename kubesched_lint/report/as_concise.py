@@ -9,16 +9,19 @@ from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import open_findings
+from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.frame import place
 from kubesched_lint.report.words import overlays
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yield a line per finding, by path and line; errors of the input come first."""
+    """Yield a line per finding, by path and line; errors of the input and rules that were cut short come first."""
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         where = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
         yield f"{visible(where)}: error input {visible(error.message)}\n"
+    left_out = cut_short(report)
+    if left_out:  # an editor puts it at a file
+        yield f"{visible(next(iter(context.files()), '.'))}:1:1: note left-out {visible(left_out)}\n"
     for finding in by_place(open_findings(report)):
         yield _line(finding, report.summary.environments)
 

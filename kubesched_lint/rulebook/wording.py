@@ -79,10 +79,15 @@ def _given(name: str, values: Mapping[str, object]) -> object:
 
 
 def _subject(some: int, every: int, values: Mapping[str, object]) -> str:
-    """Return ``2 of 3 pods of Deployment shop/web``; one pod that no controller makes has only its own name."""
+    """Return ``2 of 3 pods of Deployment shop/web``; one pod that no controller makes has only its own name.
+
+    Nobody writes the replicas of a DaemonSet: where no check counted them, all its pods are meant.
+    """
     whose = words(_given("object", values))
     if values.get("kind") == "Pod":
         return whose
+    if values.get("kind") == "DaemonSet" and not every:
+        return f"the pods of {whose}"
     return f"{many(every, 'pod')} of {whose}" if some == every else f"{some:,} of {many(every, 'pod')} of {whose}"
 
 

@@ -24,6 +24,7 @@ from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
+from kubesched_lint.project.owners import with_owners
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
@@ -153,7 +154,7 @@ class Session:
             report = held_against(report, self._known, source=self.request.baseline or "").report
         if self.request.max_age:
             report = judged_now(report, self.cluster, self.request.max_age, self._version)
-        return report
+        return with_owners(report)
 
     def _kept(self, whole: Answer, ran: set[str]) -> Iterator[Finding]:
         """Yield the findings of the rules that did not run, about objects that are still there."""

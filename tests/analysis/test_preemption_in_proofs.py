@@ -231,7 +231,8 @@ def test_the_resource_is_named_only_where_it_is_short() -> None:
     web = deployment("web", 2, cpu="100m", affinity=near("db"))
     web["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
     found = findings([web], [node("a"), node("b"), pod("db", "a")])
-    assert "allows only one of them per node" in found["affinity-colocation-no-room web"]
+    assert "1 of 2 pods of Deployment default/web" in found["affinity-colocation-no-room web"]
+    assert "a host port or its anti-affinity lets in one per node" in found["affinity-colocation-no-room web"]
 
 
 @pytest.mark.parametrize(("replicas", "rule"), [(2, "rollout-surge-deadlock"), (3, "anti-affinity-exceeds-domains")])

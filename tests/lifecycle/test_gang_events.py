@@ -152,7 +152,9 @@ def test_an_ordered_statefulset_never_completes_a_quorum(management: str, verdic
     told = [f.message for f in found if f.rule == "podgroup-min-count"]
     assert bool(told) == (verdict == "bad")
     if told:
-        assert "needs 2 pods, and StatefulSet shop/w creates its next pod only when the one before is ready" in told[0]
+        assert (
+            "PodGroup g needs 2 pods, and a StatefulSet makes the next one only when the one before is ready" in told[0]
+        )
         assert "create 1 before one is ready: a StatefulSet with podManagementPolicy OrderedReady" in cell.because
 
 

@@ -34,6 +34,11 @@ from kubesched_lint.rulebook.wording import WordingError, fill, listed, placehol
         ),
         ("{few of every}", {"few": 3, "every": 3, "object": "Deployment shop/web"}, "3 pods of Deployment shop/web"),
         ("{few of every}", {"few": 1, "every": 1, "object": "Pod shop/db", "kind": "Pod"}, "Pod shop/db"),
+        (
+            "{every of every}",
+            {"every": 0, "object": "DaemonSet shop/x", "kind": "DaemonSet"},
+            "the pods of DaemonSet shop/x",
+        ),
         ("a {@key} of {n|@key}", {"key": "topology.kubernetes.io/zone", "n": 3}, "a zone of 3 zones"),
         ("{n:the only @key|all # @key}", {"key": "kubernetes.io/hostname", "n": 1}, "the only node"),
         ("over {@@key}", {"key": "rack"}, "over values of rack"),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, Cell, Range, not_known, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, Cell, Range, Witness, not_known, words
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -128,6 +128,12 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
         says=_EVENTS_BEGIN if hang else cell.says,
         blamed=one.workload,
         at=one.hazard.at if one.hazard.source is None else (),
+        worst=_hung(one, bound) if one.hazard.after_binding and cell.worst is None else cell.worst,
         missing=(),
         assumes=tuple(dict.fromkeys((*cell.assumes, *evidence.assumes))),
     )
+
+
+def _hung(one: Judged, bound: Range) -> Witness:
+    """Return the end of pods that get nodes: no message of the scheduler tells of it."""
+    return Witness(bound.most, False, ("its pods get nodes, and some hang there", one.finding.message))

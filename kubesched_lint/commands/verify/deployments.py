@@ -66,8 +66,10 @@ class Forecast(Struct, frozen=True, dict=True):
 
     @cached_property
     def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
+        """The cells of the matrix; of a loss the end where nodes are deleted: recordings delete them."""
         workloads = self.simulation.workloads
-        return {(workloads[row.number].ref, cell.event): cell for row in self.simulation.rows for cell in row.cells}
+        cells = ((workloads[row.number].ref, cell) for row in self.simulation.rows for cell in row.cells)
+        return {(ref, cell.event): cell.deleted or cell for ref, cell in cells}
 
     def as_json(self, case: str) -> dict[str, object]:
         cells = [

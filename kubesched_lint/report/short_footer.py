@@ -6,13 +6,24 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Report
-from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, softened, verdict
+from kubesched_lint.report.footer import (
+    cut_short,
+    exceptions,
+    open_findings,
+    problems,
+    skipped_rules,
+    softened,
+    verdict,
+)
 from kubesched_lint.text import first_few, many
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
+
+_TOLD = (" not shown", "no target reads ", ": judged as Kubernetes ")
+"""What the notes say that leaves something unjudged, or judges it otherwise."""
 
 
 def short_footer(report: Report) -> Iterator[str]:
@@ -59,7 +70,7 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"not read: {unread[0] if len(unread) == 1 else several}"
     if left := cut_short(report):
         yield f"not finished: {left}"
-    yield from (note for note in summary.notes if " not shown" in note)
+    yield from (note for note in summary.notes if any(words in note for words in _TOLD))
     if any(words in summary.configuration for words in _WEAKER):
         yield f"config: {summary.configuration}"
     if summary.advice:
@@ -68,5 +79,6 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"decide: {summary.questions[0]}"
     elif turned := softened(report):
         yield f"decide: {turned}"
+    yield from (f"ends: {line}" for line in exceptions(summary))
     if skipped := skipped_rules(report):
         yield skipped

@@ -42,8 +42,9 @@ def test_one_comment_names_every_team_and_a_new_one_is_not_skipped(repo: Path) -
     assert "did not fit" not in shown
     write_team(repo, "team-new", healthy=1)
     done = run("lint", "--jobs", "1", "--target", "team-00-eu")
-    assert "no target reads" not in done.stdout
-    assert "teams/team-new" in run("lint", "--jobs", "1").stdout
+    assert "no target reads" not in done.output
+    done = run("lint", "--jobs", "1")
+    assert (done.exit_code, "no target reads teams/team-new (1 workload)" in done.stderr) == (2, True)
 
 
 def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,16 @@ def test_a_version_before_the_oldest_is_judged_as_the_oldest_and_said_once() -> 
 
 @pytest.mark.parametrize("version", ["the cluster's", "--kubernetes-version"])
 @pytest.mark.parametrize(
-    "command", ["simulate m.yaml", "plan old.yaml m.yaml", "plan m.yaml m.yaml", "why web m.yaml", "drain", "audit"]
+    "command",
+    [
+        "lint m.yaml",
+        "simulate m.yaml",
+        "plan old.yaml m.yaml",
+        "plan m.yaml m.yaml",
+        "why web m.yaml",
+        "drain",
+        "audit",
+    ],
 )
 def test_every_command_says_once_that_it_judges_as_another_version(
     command: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

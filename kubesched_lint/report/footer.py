@@ -88,7 +88,7 @@ def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
-    yield from (("ends", line) for line in _exceptions(summary, max(most_names, LONGEST_LIST)))
+    yield from (("ends", line) for line in exceptions(summary, max(most_names, LONGEST_LIST)))
     yield from (("note", note) for note in summary.notes)
     if summary.advice:
         yield "note", summary.advice
@@ -110,7 +110,7 @@ def _targets(summary: Summary) -> Iterator[str]:
         yield f"{names}: {first.cluster}: {first.verdict}"
 
 
-def _exceptions(summary: Summary, most: int) -> Iterator[str]:
+def exceptions(summary: Summary, most: int = LONGEST_LIST) -> Iterator[str]:
     """One line per exception, the earliest end first: ``2027-03-01: some-rule at web.yaml:3 (@team)``."""
     for one in summary.exceptions[:most]:
         owner = f" ({one.owner})" if one.owner else ""

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Report
-from kubesched_lint.report.footer import cut_short, open_findings, problems, skipped_rules, softened, verdict
+from kubesched_lint.report.footer import (
+    cut_short,
+    exceptions,
+    open_findings,
+    problems,
+    skipped_rules,
+    softened,
+    verdict,
+)
 from kubesched_lint.text import first_few, many
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
@@ -14,8 +22,9 @@ _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
 
-_TO_ACT_ON = (" not shown", " can make no node")
-"""What a note says of findings that are kept back, and of pools that contradict themselves; others are background."""
+_TO_ACT_ON = (" not shown", " can make no node", "no target reads ", ": judged as Kubernetes ")
+"""What notes say of findings that are kept back, of pools that contradict themselves, and of what is left unjudged or
+judged otherwise; other notes are background."""
 
 
 def short_footer(report: Report) -> Iterator[str]:
@@ -71,5 +80,6 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"decide: {summary.questions[0]}"
     elif turned := softened(report):
         yield f"decide: {turned}"
+    yield from (f"ends: {line}" for line in exceptions(summary))
     if skipped := skipped_rules(report):
         yield skipped

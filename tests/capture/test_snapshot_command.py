@@ -65,7 +65,7 @@ def test_a_snapshot_is_taken_and_linted_with(api: ApiServer, folder: Path) -> No
 def test_lint_says_why_a_live_cluster_cannot_be_asked(folder: Path) -> None:
     done = run("lint", str(ROOT / "fixtures/shop"), "-c", "live:nowhere", cwd=folder)
     assert done.returncode == 2
-    assert "there is no context `nowhere`" in done.stdout
+    assert "there is no context `nowhere`" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -74,7 +74,7 @@ def test_gaps_are_told_with_what_to_do(api: ApiServer, folder: Path) -> None:
     done = run("snapshot", "-o", "c.json", cwd=folder)
     assert done.returncode == 0
     assert "missing: persistentvolumes: forbidden (403)\ndocs/snapshot.md has the ClusterRole" in done.stderr
-    said = run("lint", str(ROOT / "fixtures/shop"), "-c", "c.json", cwd=folder)
+    said = run("lint", str(ROOT / "fixtures/shop"), "-c", "c.json", "-v", cwd=folder)
     assert "gaps: persistentvolumes: forbidden (403)" in said.stdout
 
 

@@ -368,6 +368,16 @@ def test_every_kind_that_is_read_is_captured() -> None:
     # KEDA has made a HorizontalPodAutoscaler of each ScaledObject in the cluster, and that is captured.
     # What these have added to nodes, the nodes show; webhooks matter only beside the pods of the manifests.
     makers = {"NodeFeatureRule", "ClusterPolicy", "GpuDevicePlugin", "QatDevicePlugin", "SgxDevicePlugin"}
+    # ServiceAccounts matter only among the manifests: which phase makes them, and which need not be assumed.
     webhooks = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-    not_captured = {"Pod", "Provisioner", "NodeOverlay", "Workload", "ScaledObject", *makers, *webhooks}
+    not_captured = {
+        "Pod",
+        "Provisioner",
+        "NodeOverlay",
+        "Workload",
+        "ScaledObject",
+        "ServiceAccount",
+        *makers,
+        *webhooks,
+    }
     assert READ_KINDS - not_captured <= set(BY_KIND), "a kind that rules read belongs into a snapshot"

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
 from tests.teams import MISTAKE, write_repo, write_team
@@ -42,8 +43,9 @@ def test_one_comment_names_every_team_and_a_new_one_is_not_skipped(repo: Path) -
     assert "did not fit" not in shown
     write_team(repo, "team-new", healthy=1)
     done = run("lint", "--jobs", "1", "--target", "team-00-eu")
-    assert "no target reads" not in done.stdout
-    assert "teams/team-new" in run("lint", "--jobs", "1").stdout
+    assert "no target reads" not in done.output
+    done = run("lint", "--jobs", "1")
+    assert (done.exit_code, "no target reads teams/team-new (1 workload)" in done.stderr) == (2, True)
 
 
 def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,11 +57,10 @@ def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkey
     file = repo / "teams" / "team-01" / "web-0.yaml"
     file.write_text(file.read_text().replace("pool: general", "pool: genral"))
     linted = []
-    make = judging.report_on
 
     def counting(*args: Any, **more: Any) -> Any:
         linted.append(args)
-        return make(*args, **more)
+        return report_on(*args, **more)
 
     monkeypatch.setattr(judging, "report_on", counting)
     plan = json.loads(run("plan", "HEAD", "--format", "json").stdout)

@@ -59,7 +59,8 @@ def test_by_default_it_is_a_note(repo: Path) -> None:
     config = repo / "kubesched.toml"
     config.write_text(config.read_text().replace('unclaimed = "error"\n', ""))
     assert said() == "no target reads teams/team-new (3 workloads)"
-    assert lint().exit_code == 0
+    done = lint()
+    assert (done.exit_code, "\nno target reads teams/team-new (3 workloads): " in done.stdout) == (0, True)
     assert said("teams/team-new") == ""
 
 

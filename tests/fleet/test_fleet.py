@@ -265,10 +265,11 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
     outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, executor=None)
     text = "".join(render_text(fleet_of(outcomes), RenderContext()))
     reasons = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
-    assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in reasons] == [
-        (True, "big)"),
-        (False, "small, tiny)"),
+    assert [line.partition(" default/web ")[2] for line in reasons] == [
+        "stay Pending: each needs a zone of its own, and there are 2 that it can use (in big)",
+        "stay Pending: each needs a zone of its own, and there is one that it can use (in small, tiny)",
     ]
+    assert ["2 of 4 pods" in line for line in reasons] == [True, False]
 
 
 def test_many_clusters_become_several_tables_that_fit(outcomes: tuple[FleetOutcome, ...]) -> None:

@@ -119,7 +119,7 @@ def test_lint_takes_the_limit_from_a_flag_or_the_configuration(tmp_path: Path) -
     config = tmp_path / "kubesched.toml"
     config.write_text('max-age = "7d"\n')
     done = CliRunner().invoke(app, [*args, "--config", str(config)])
-    assert (done.exit_code, "older than --max-age 7d" in done.stdout) == (2, True)
+    assert (done.exit_code, "older than --max-age 7d" in done.stderr) == (2, True)
     config.write_text('max-age = "7 days"\n')
     done = CliRunner().invoke(app, [*args, "--config", str(config)])
     assert done.exit_code == 2

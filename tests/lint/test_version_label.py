@@ -117,7 +117,7 @@ def test_plan_says_it(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert f"({RULE})" in said("new")
+    assert said("new").startswith(f"after this change 1 warning is new: {RULE}\n")
     assert RULE not in said("bumped")
 
 

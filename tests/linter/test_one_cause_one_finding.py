@@ -114,7 +114,7 @@ def text_of(report: Report, *, verbose: bool = False) -> str:
 def test_a_premise_of_many_findings_is_printed_once_below() -> None:
     names = ("cpu-too-big", "node-selector-typo", "no-toleration", "anti-too-many")
     files = [(PLANTED / f"{name}.yaml").read_text().replace("name: web,", f"name: {name},") for name in names]
-    text = text_of(lint("---\n".join(files)))
+    text = text_of(lint("---\n".join(files)), verbose=True)
     assert text.count("the nodes stay as in the snapshot") == 1
     assert "assumes  the nodes stay as in the snapshot (4 of 4 findings)" in text
 

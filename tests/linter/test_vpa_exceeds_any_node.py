@@ -74,7 +74,7 @@ def test_each_resource_is_told_once_by_its_first_cause() -> None:
     policy = {**least("*", memory="9Gi"), "maxAllowed": {"cpu": "5", "memory": "20Gi"}}
     found = {f.severity: f.message for f in findings(WEB, scaler(policy))}
     assert "memory 18Gi or more" in found[Severity.WARNING]
-    assert "up to cpu 10" in found[Severity.NOTE]
+    assert "may recommend cpu 10 for a pod" in found[Severity.NOTE]
 
 
 def test_no_maximum_is_lowered_below_its_minimum() -> None:

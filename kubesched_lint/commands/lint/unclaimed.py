@@ -15,7 +15,6 @@ from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.document import RENDERED, Document, sources_of
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
-from kubesched_lint.manifests.kustomization import listing
 from kubesched_lint.manifests.loader import find_files
 from kubesched_lint.text import first_few, many
 
@@ -156,6 +155,9 @@ def _joined(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _listed(kustomization: str) -> Iterable[str]:
+    # It imports PyYAML, which a run without targets does not need.
+    from kubesched_lint.manifests.kustomization import listing
+
     try:
         return frozenset().union(*listing(content(kustomization, LARGEST)))
     except OSError:

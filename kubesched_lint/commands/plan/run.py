@@ -95,10 +95,12 @@ class _Judged(Struct, frozen=True):
         return established_never(*self.rows) - self.scene.changes.keys() - self.cells.keys()
 
     def background(self) -> Sequence[str]:
-        """Notes that tell what is assumed, or what is so on both sides."""
+        """Notes that tell what is assumed, or what is so on both sides; that another version judges is none."""
         old, new = (() if side is None else side.notes for side in self.rows)
         simulated = () if self.rows[1] is None else self.rows[1].background
-        both = [note for note in new if note in old]
+        side = self.scene.after
+        versions = [*not_modelled(side.once.options.kubernetes_version, side.cluster.server_version)]
+        both = [note for note in new if note in old and note not in versions]
         return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
 
     def notes(self) -> Iterator[str]:

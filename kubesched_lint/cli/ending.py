@@ -59,6 +59,7 @@ def _outcome(command: Callable[[], int]) -> int:
     except OSError as error:
         return _failed(error, _system_message(error))
     except Exception as error:
+        _raise_signal_behind(error)
         if isinstance(error.__cause__, EOFError):  # the parser takes EOFError for an aborted prompt
             error = error.__cause__
         if hasattr(error, "format_message"):  # a usage error of the parser
@@ -79,6 +80,15 @@ def _answer(command: Callable[[], int]) -> int:
         if isinstance(end.code, str):
             tell(f"error: {end.code}")
         return end.code if isinstance(end.code, int) else FAILED if end.code else 0
+
+
+def _raise_signal_behind(error: BaseException) -> None:
+    """Raise the signal that became another error: Python before 3.12 wraps what __set_name__ raises."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, Interrupted):
+        behind = behind.__cause__ or behind.__context__
+    if behind is not None:
+        raise behind from None
 
 
 def _failed(error: BaseException, message: str) -> int:

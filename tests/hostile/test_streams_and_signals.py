@@ -267,6 +267,17 @@ def test_a_signal_ends_the_run_and_its_workers(name: str, number: signal.Signals
     assert until(lambda: not any(map(is_running, workers)), 1.0)
 
 
+def test_a_signal_while_a_class_is_made_ends_the_run() -> None:
+    """Python 3.11 makes a RuntimeError of what __set_name__ raises."""
+    made = (
+        "class Field:\n    def __set_name__(self, owner, name): signal.raise_signal(signal.SIGINT)\n"
+        "def run():\n    class Owner: field = Field()\n    return 0\n"
+    )
+    code = f"import signal\nfrom kubesched_lint.cli.ending import ended_by\n{made}ended_by(run)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("name", ["targets", "fleet"])
 def test_ctrl_c_at_a_terminal_reaches_all_of_them(name: str, many: Path) -> None:

@@ -48,7 +48,7 @@ def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart,
     """The matrix counted the room of the zone, whatever keeps two pods in it apart."""
     world = _world(3, apart)
     bounds = count(setting_of(world), "deploy", 0)
-    assert (bounds.most.pods, bounds.most.near) == (most, ("Deployment default/db",))
+    assert (bounds.most.pods, *map(str, bounds.most.near)) == (most, "Deployment default/db")
     (hazard,) = anti_affinity_exceeds_domains.check(world.member(world.manifests.workloads[0]), reserve=0)
     assert (hazard.variant, hazard.values["supply"]) == ("near", most)
 

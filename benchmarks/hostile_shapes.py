@@ -35,11 +35,11 @@ _NOTHING_TO_TELL = 0.3
 """Seconds of CPU beyond a tiny file's, below which a growth is noise."""
 _CODES = (0, 1, 2, 3)
 _OF_RUNNING = ("drain-running", "audit")
-_DRAIN = re.compile("^drain of [\\d,]+ nodes?", re.M)
+_DRAIN = re.compile("[\\d,]+ nodes? can be drained|^(?:draining|no plan drains) [\\d,]+ nodes? ", re.M)
 REPORTS = {
     "lint": re.compile("^ *checked ", re.M),
     "simulate": re.compile("^ *deploy .* drain$|no workloads|workloads? (?:is|are) ok in every event", re.M),
-    "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on [\\d,]+ nodes?", re.M),
+    "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* (?:none|[\\d,]+) of [\\d,]+ nodes?", re.M),
     "drain": _DRAIN,
     "drain-running": _DRAIN,
     "audit": re.compile("^(?:\\S+: )?.*(?:errors?|warnings?|notes?|nothing).*", re.M),

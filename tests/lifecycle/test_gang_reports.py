@@ -166,7 +166,8 @@ def test_why_answers_for_the_gang_before_the_pod(manifests: str, cpu: int, text:
     assert found.group.text.startswith(text)
     assert found.is_negative == is_negative
     shown = as_text(found)
-    assert 0 < shown.index(text) < shown.index("For this pod alone:")
+    assert shown.startswith(text)
+    assert "\n\nFor this pod alone:\n" in shown
     assert json.loads(as_json(found))["group"]["neverStarts"] == is_negative
     assert not any(said.startswith("not known: what becomes of PodGroup") for said in found.notes)
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
-from kubesched_lint.commands.fit.asked import Amounts
+from kubesched_lint.commands.fit.asked import Amounts, only_environment
 from kubesched_lint.commands.fit.asked import like as like_workload
 from kubesched_lint.commands.fit.run import Fit
 from kubesched_lint.commands.fit.run import fit as counted_fit
@@ -262,9 +262,12 @@ def fit(
     known = _cluster(cluster, None)
     assert known is not None
     manifests = _manifests(paths, text, objects, options, cluster)
+    environment = only_environment(manifests.inventory)
     asked = Amounts(requests or {}, spread, apart)
-    workload = like_workload(like, manifests.inventory, known.inventory) if like else asked.workload(namespace)
-    return counted_fit(workload, f"like {workload.ref}" if like else str(asked), known, manifests.premises(options))
+    workload, pods = (
+        like_workload(like, environment, known.inventory) if like else (asked.workload(namespace), str(asked))
+    )
+    return counted_fit(workload, pods, environment, known, manifests.premises(options))
 
 
 def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:

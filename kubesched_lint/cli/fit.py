@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import READING, Env, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
 from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.commands.fit.asked import Amounts, like, requests_of
+from kubesched_lint.commands.fit.asked import Amounts, like, only_environment, requests_of
 from kubesched_lint.commands.fit.run import fit as counted
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
@@ -39,6 +39,7 @@ def fit(
     paths: OptionalPaths = None,
     *,
     target: OneTarget = None,
+    env: Env = None,
     name: Annotated[
         str, typer.Option("--like", metavar="WORKLOAD", help="Pods like those of [KIND/][NAMESPACE/]NAME.")
     ] = "",
@@ -75,14 +76,14 @@ def fit(
         manifests = read_manifests(
             aim.paths, settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )
+        environment = only_environment(manifests.inventory, settings.together, env or ())
         if name:
-            workload = like(name, manifests.inventory, cluster.inventory)
-            kind = f"like {workload.ref}"
+            workload, pods = like(name, environment, cluster.inventory)
         else:
             asked = Amounts(requests_of(cpu, memory, gpu, request or ()), spread, apart)
-            workload, kind = asked.workload(settings.text("namespace")), str(asked)
+            workload, pods = asked.workload(settings.text("namespace")), str(asked)
         with shown("counting pods"):
-            found = counted(workload, kind, cluster, manifests.premises(settings.options))
+            found = counted(workload, pods, environment, cluster, manifests.premises(settings.options))
     except (ClusterError, ValueError, OutOfWorkError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -32,7 +32,7 @@ def as_markdown(fit: Fit) -> str:
 def as_json(fit: Fit) -> str:
     value = {
         "version": VERSION,
-        "pods": fit.kind,
+        "pods": fit.pods,
         "more": _ends(fit.counts),
         "placedByScheduler": fit.placed,
         "running": fit.running,
@@ -48,8 +48,8 @@ def headline(fit: Fit) -> str:
     """Return the answer in one line."""
     beside = f", beside the {fit.running} that run" if fit.running else ""
     if not fit.counts.most:
-        return f"no pod {visible(fit.kind)} fits on today's nodes{beside}"
-    pods = f"{fit.counts} more {plural(fit.counts.most, 'pod')} {visible(fit.kind)} {_fit(fit.counts)}"
+        return f"no pod {visible(fit.pods)} fits on today's nodes{beside}"
+    pods = f"{fit.counts} more {plural(fit.counts.most, 'pod')} {visible(fit.pods)} {_fit(fit.counts)}"
     if fit.counts.least == fit.counts.most:
         return f"{pods} on today's nodes{beside}: certain in every order"
     return f"{pods} on today's nodes{beside}, by the order in which they come; kube-scheduler places {fit.placed:,}"

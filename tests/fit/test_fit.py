@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fit.asked import Amounts
 from kubesched_lint.commands.fit.run import Counts, fit
+from kubesched_lint.library import fit as library_fit
 from kubesched_lint.library import load_cluster
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.setting import Setting
@@ -19,6 +20,7 @@ from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.world.user_settings import Premises
 from tests.drawn import given
+from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import thorough
 from tests.lifecycle.made_settings import nodes, workload
 from tests.program import called
@@ -38,7 +40,7 @@ def cluster(text: str) -> Cluster:
 
 
 def answer(amounts: Amounts, given_cluster: Cluster):
-    return fit(amounts.workload("default"), str(amounts), given_cluster, Premises())
+    return fit(amounts.workload("default"), str(amounts), Inventory(), given_cluster, Premises())
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ pools:
 def test_no_order_places_fewer_or_more(found, own) -> None:
     """Against every end of a deploy of one pod more than fit, in which pods come one after another."""
     inventory = Inventory(nodes=found)
-    told = fit(own, "", Cluster(inventory, kinds=frozenset({"Node", "Pod"})), Premises())
+    told = fit(own, "", Inventory(), Cluster(inventory, kinds=frozenset({"Node", "Pod"})), Premises())
     assume(told.counts.most < 12)
     more = replace(own, replicas=told.counts.most + 1)
     setting = Setting(found, Inventory(), (more,))
@@ -128,3 +130,89 @@ def test_a_wrong_question_is_one_line_and_exit_2(tmp_path: Path, arguments: tupl
 def test_none_fits_is_exit_1(tmp_path: Path) -> None:
     done = called("fit", "--cpu", "900", "-c", str(ZONES), cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[0]) == (1, "no pod with cpu 900 fits on today's nodes")
+
+
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-a1", "uid": "1", "controller": True}
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "2", "controller": True}
+HASHED = {"app": "web", "pod-template-hash": "a1"}
+REPLICA_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "metadata": {
+        "name": "web-a1",
+        "namespace": "default",
+        "uid": "1",
+        "labels": HASHED,
+        "ownerReferences": [DEPLOYMENT],
+    },
+    "spec": {"selector": {"matchLabels": HASHED}},
+}
+
+
+def node(name: str) -> dict:
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"z{name}"}
+    status = {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+
+
+def running(name: str, on: str, spec: dict, **meta: object) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", **meta},
+        "spec": {**spec, "nodeName": on},
+        "status": {"phase": "Running"},
+    }
+
+
+def test_pods_that_run_stay_and_new_ones_count_as_their_revision() -> None:
+    """Two run on a and b. With those counted, c may take two more than the others have room for."""
+    constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    constraint |= {"labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["pod-template-hash"]}
+    spec = {**simulated.asking("3"), "topologySpreadConstraints": [constraint]}
+    pods = [running(f"web-{on}", on, spec, labels=HASHED, ownerReferences=[OWNER]) for on in ("a", "b")]
+    web = simulated.workload("Deployment", "web", 2, spec)
+    known = load_cluster(objects=[*map(node, "abc"), REPLICA_SET, *pods])
+    told = library_fit(objects=[web], cluster=known, like="web")
+    assert (told.running, told.counts) == (2, Counts(1, 1))
+
+
+def test_a_quota_stops_the_next_pod() -> None:
+    hard = {"hard": {"pods": "3"}}
+    meta = {"name": "q", "namespace": "default"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": hard, "status": hard}
+    told = library_fit(cluster=load_cluster(objects=[node("a"), quota]), requests={"cpu": "1"})
+    assert (told.counts, told.placed) == (Counts(3, 3), 3)
+    assert "ResourceQuota default/q" in told.binds
+
+
+def test_a_cron_job_has_pods_too() -> None:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}}
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}, "spec": spec}
+    told = library_fit(objects=[cron], cluster=load_cluster(objects=[node("a")]), like="nightly")
+    assert (told.pods, told.counts) == ("like CronJob default/nightly", Counts(2, 2))
+
+
+def test_a_class_of_the_manifests_is_known_and_nobody_is_evicted() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    web = simulated.workload("Deployment", "web", 1, {**simulated.asking("3"), "priorityClassName": "high"})
+    weak = running("weak", "a", simulated.asking("3"))
+    known = load_cluster(objects=[node("a"), node("b"), weak])
+    assert library_fit(objects=[web, high], cluster=known, like="web").counts == Counts(1, 1)
+    other = {**high, "metadata": {"name": "low"}}
+    with pytest.raises(ValueError, match=r"the API server refuses such pods: .*no PriorityClass with name high"):
+        library_fit(objects=[web], cluster=load_cluster(objects=[node("a"), other]), like="web")
+
+
+def test_of_several_environments_one_must_be_chosen(tmp_path: Path) -> None:
+    text = (ROOT / "fixtures" / "seeds" / "D4" / "web-server.yaml").read_text()
+    for name in ("prod", "staging"):
+        (tmp_path / "overlays" / name).mkdir(parents=True)
+        (tmp_path / "overlays" / name / "web.yaml").write_text(text)
+    command = ("fit", "--like", "web-server", "overlays", "-c", str(ZONES))
+    done = called(*command, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--env chooses one of prod, staging" in done.stderr
+    assert called(*command, "--env", "prod", cwd=tmp_path).returncode < 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.why.naming import find
+from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
@@ -61,16 +62,29 @@ class Amounts(Struct, frozen=True):
             raise ValueError(error.message) from None
 
 
-def like(name: str, manifests: Inventory, live: Inventory) -> Workload:
-    """Return the workload of that name. Raises NamingError, and ValueError if it is none whose pods can be counted."""
+def like(name: str, manifests: Inventory, live: Inventory) -> tuple[Workload, str]:
+    """Return the workload of that name, or of a pod of that name, and in words what pods are like it.
+
+    Raises NamingError, and ValueError for a DaemonSet.
+    """
     subject = find(name, manifests, live)
-    workload = subject.workload
-    if workload is None and subject.bound is not None:
-        pod = replace(subject.bound.pod, node_name="")
-        return replace(Amounts({}).workload(subject.namespace), name=f"like-{subject.name}", pod=pod)
-    if workload is None or workload.kind == "DaemonSet":
+    if subject.kind == "DaemonSet":
         raise ValueError(f"{subject} has one pod on each node: there are no more like it")
-    return workload
+    workload = subject.workload
+    if subject.bound is not None:
+        pod = replace(subject.bound.pod, node_name="")
+        workload = replace(Amounts({}).workload(subject.namespace), name=subject.name, pod=pod)
+    assert workload is not None, "a name means a workload or a pod"
+    return workload, f"like {subject}"
+
+
+def only_environment(manifests: Inventory, together: Collection[str] = (), wanted: Sequence[str] = ()) -> Inventory:
+    """Return the manifests of the only environment, or of the one that is wanted. Raises ValueError for several."""
+    environments = environments_of(manifests, together, wanted).each
+    if len(environments) > 1:
+        names = ", ".join(environment.name for environment in environments)
+        raise ValueError(f"these manifests have several environments: --env chooses one of {names}")
+    return environments[0].manifests
 
 
 def requests_of(cpu: str, memory: str, gpu: str, others: Sequence[str]) -> Mapping[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +17,7 @@ from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.commands.limits import MOST_SCALED
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.event_outcomes import scale_event
+from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.limits import MOST_STEPS
@@ -59,8 +58,8 @@ class OnPools(Struct, frozen=True):
 class Fit(Struct, frozen=True):
     """The answer. ``placed`` is what kube-scheduler places one after another; it is one of the orders."""
 
-    kind: str
-    """The pods in words: ``like Deployment shop/web``, ``with cpu 2 and memory 4Gi``."""
+    pods: str
+    """In words: ``like Deployment shop/web``, ``with cpu 2 and memory 4Gi``."""
     counts: Counts
     placed: int
     binds: str
@@ -73,120 +72,121 @@ class Fit(Struct, frozen=True):
     assumes: tuple[str, ...]
 
 
-def fit(workload: Workload, kind: str, cluster: Cluster, premises: Premises) -> Fit:
+def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, premises: Premises) -> Fit:
     """Count more pods like those of a workload on today's nodes, beside all running pods; nobody is evicted for them.
 
-    Raises ClusterError without nodes, and OutOfWorkError.
+    ``manifests`` have the classes and quotas that the pods meet; none of their workloads runs. Raises ClusterError
+    without nodes, ValueError for pods that the API server refuses, and OutOfWorkError.
     """
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
-    pod = replace(workload.pod, preemption_policy="Never")
-    workload = replace(workload, pod=pod, suspended="", replicas=max(workload.replicas, 1), custom=None)
-    world = World(Inventory(workloads=(workload,)), cluster, premises)
+    it = World(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
+    refusal = it.world.admission.decision(workload).refusal
+    if refusal is not None:
+        raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
+    more = _more_like(it)
+    world = it.world.with_manifests(replace(manifests, workloads=(more,)))
     with work.within(MOST_STEPS):
-        today = _Counting(world.without_pools, workload)
+        today = _Counting(world.without_pools, more)
         counts = today.counts()
-        placed, binds = _placed(today.it, counts.most)
-        groups = {name: _pinned(world, workload, key, value) for name, key, value in _groups(cluster)}
-        pools = _on_pools(world, workload, counts.least) if world.pools else None
-    return Fit(
-        kind,
-        counts,
-        placed,
-        binds,
-        groups if len(groups) > 1 else {},
-        pools,
-        len(today.it.running_pods),
-        tuple(_assumes(world)),
-    )
+        placed, binds = today.placed(counts.most)
+        nothing: Mapping[str, Counts] = {}
+        groups = work.tried(lambda: dict(_alone(world.without_pools, more)), nothing)
+        pools = _on_pools(world, more, counts.least) if world.pools else None
+    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), tuple(_assumes(world)))
+
+
+def _more_like(it: Member) -> Workload:
+    """Return a workload of further pods, under a name of its own: those that run stay where they are, as any others.
+
+    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two.
+    """
+    workload, running = it.workload, it.running_pods
+    labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
+    pod = replace(workload.pod, labels=labels, preemption_policy="Never")
+    kind = workload.kind if workload.kind == "StatefulSet" else "ReplicaSet"
+    return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 
 
 class _Counting:
-    """Counts more pods of the only workload of a world; those that run stay where they are."""
+    """Counts pods of the only workload of a world."""
 
     def __init__(self, world: World, workload: Workload) -> None:
-        self.it = world.member(workload)
+        self._it = world.member(workload)
         self._setting = setting_of(world)
-        self._running = len(self._setting.running.get(0, ()))
-        self.bounds = lru_cache(maxsize=None)(self._bounds)
 
-    def _asked(self, more: int) -> tuple[Setting, str]:
-        """Return the setting and the event in which there are so many more pods."""
-        total = self._running + more
-        if self._running:
-            return replace(self._setting, scaled={0: (total,)}), scale_event(total)
-        workloads = (replace(self._setting.workloads[0], replicas=total),)
-        return replace(self._setting, workloads=workloads), "deploy"
+    def _asked(self, pods: int) -> Setting:
+        return replace(self._setting, workloads=(replace(self._setting.workloads[0], replicas=pods),))
 
-    def _bounds(self, more: int) -> Counts:
-        setting, event = self._asked(more)
-        bounds = count(setting, event, 0)
-        least = bounds.wanted if bounds.is_fine else bounds.least.pods
-        return Counts(*(min(max(pods - self._running, 0), more) for pods in (least, bounds.most.pods)))
+    def _count(self, pods: int) -> EventBounds:
+        return count(self._asked(pods), "deploy", 0)
 
     def counts(self) -> Counts:
         """Return both ends: the most by counting, the least as the largest number that is sure to fit."""
-        most = self.bounds(MOST_SCALED).most
+        most = min(self._count(MOST_SCALED).most.pods, MOST_SCALED)
         low, high = 0, most
         while low < high:
             middle = (low + high + 1) // 2
-            if self.bounds(middle).least >= middle:
+            if self._count(middle).is_fine:
                 low = middle
             else:
                 high = middle - 1
-        return self._searched(Counts(low, most)) if low < most else Counts(low, most)
+        return Counts(low, most) if low == most else self._searched(low, most)
 
-    def _searched(self, counts: Counts) -> Counts:
+    def _searched(self, least: int, most: int) -> Counts:
         """Return what an exhaustive search leaves between the ends, if the workload is small enough for one."""
-        setting, event = self._asked(counts.most)
-        cell = Matrix(setting, _EFFORT).cell(event, 0)
+        cell = Matrix(self._asked(most), _EFFORT).cell("deploy", 0)
         if cell.bound.by != "search" or cell.missing:
-            return counts
-        least, most = (max(pods - self._running, 0) for pods in (cell.bound.least, cell.bound.most))
-        return Counts(max(counts.least, least), min(counts.most, most))
+            return Counts(least, most)
+        return Counts(max(least, cell.bound.least), min(most, cell.bound.most))
+
+    def placed(self, most: int) -> tuple[int, str]:
+        """Return how many pods kube-scheduler places one after another, and what stops the next one.
+
+        That is its message, or what counting says where no node stops it: a quota.
+        """
+        if most > MOST_PODS_TRIED:
+            return most, ""
+        state = lasting_state(self._it.world)
+        mark = state.mark()
+        try:
+            copies = Copies(self._it.pod, self._it.workload.selector, most + 1)
+            Placing([copies], state).run()
+            if not copies.left:
+                return most, self._count(most + 1).most.why
+            return most + 1 - copies.left, message(diagnose(self._it.pod, state))
+        finally:
+            state.undo(mark)
 
 
-def _placed(it: Member, most: int) -> tuple[int, str]:
-    """Return how many pods kube-scheduler places one after another, and its message about the next one."""
-    if most > MOST_PODS_TRIED:
-        return most, ""
-    state = lasting_state(it.world)
-    mark = state.mark()
-    try:
-        for bound in it.running_pods:
-            if bound.node in it.world.index.positions:
-                state.place(bound, it.world.index.positions[bound.node])
-        copies = Copies(it.pod, it.workload.selector, most + 1)
-        Placing([copies], state).run()
-        found = diagnose(it.pod, state)
-        return most + 1 - copies.left, message(found) if copies.left else ""
-    finally:
-        state.undo(mark)
+def _alone(world: World, workload: Workload) -> Iterator[tuple[str, Counts]]:
+    """Yield what fits in each zone, then in each node group, if all pods must go there; nothing with one of them."""
+    groups = list(_groups(world))
+    for name, key, value in groups if len(groups) > 1 else ():
+        pod = replace(workload.pod, node_selector={**workload.pod.node_selector, key: value})
+        pinned = replace(workload, pod=pod)
+        manifests = replace(world.manifests, workloads=(pinned,))
+        yield name, _Counting(world.with_manifests(manifests), pinned).counts()
 
 
-def _groups(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
+def _groups(world: World) -> Iterator[tuple[str, str, str]]:
     """Yield (name, label, value) for each zone, then for each node group."""
-    zones = dict.fromkeys(node.labels[ZONE] for node in cluster.inventory.nodes if ZONE in node.labels)
+    nodes = world.index.nodes
+    zones = {node.labels[ZONE] for node in nodes if ZONE in node.labels}
     yield from ((f"zone {zone}", ZONE, zone) for zone in sorted(zones))
-    groups = dict.fromkeys(node.group for node in cluster.inventory.nodes if "=" in node.group)
+    groups = {node.group for node in nodes if "=" in node.group}
     yield from ((value, key, value) for key, _, value in (group.partition("=") for group in sorted(groups)))
-
-
-def _pinned(world: World, workload: Workload, key: str, value: str) -> Counts:
-    pod = replace(workload.pod, node_selector={**workload.pod.node_selector, key: value})
-    pinned = replace(workload, pod=pod)
-    return _Counting(world.without_pools.with_manifests(Inventory(workloads=(pinned,))), pinned).counts()
 
 
 def _on_pools(world: World, workload: Workload, today: int) -> OnPools:
     """Return what pools add for more pods than surely fit today."""
-    running = len(world.member(workload).running_pods)
-    asked = replace(workload, replicas=running + today + _MORE)
-    plan = growth_plan(world.with_manifests(Inventory(workloads=(asked,))))
-    grown = [verdict for verdict in plan.verdicts if verdict.workload.ref == workload.ref]
-    fitting = sum(verdict.grown for verdict in grown)
-    limited = tuple(name for verdict in grown for name in verdict.limited)
-    return OnPools(_MORE, fitting, plan.added, limited, next((v.message for v in grown if v.message), plan.skipped))
+    asked = replace(workload, replicas=today + _MORE)
+    plan = growth_plan(world.with_manifests(replace(world.manifests, workloads=(asked,))))
+    fitting = sum(verdict.grown for verdict in plan.verdicts)
+    limited = tuple(name for verdict in plan.verdicts for name in verdict.limited)
+    return OnPools(
+        _MORE, fitting, plan.added, limited, next((v.message for v in plan.verdicts if v.message), plan.skipped)
+    )
 
 
 def _assumes(world: World) -> Iterator[str]:

@@ -238,6 +238,8 @@ def cron_runs(world: World) -> CronRuns:
         for w in world.manifests.workloads
         if w.kind == "CronJob" and not w.suspended
     }
+    if not runs:
+        return CronRuns(world, runs)
     workloads = tuple(runs.get(w, w) for w in world.manifests.workloads)
     return CronRuns(world.with_manifests(replace(world.manifests, workloads=workloads)), runs)
 

@@ -15,7 +15,6 @@ from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.pool_notes import pool_notes
 from kubesched_lint.analysis.worlds import (
     amid_rollout,
-    cron_runs,
     without_suspended,
     without_transient,
 )
@@ -220,7 +219,9 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     none: Sequence[Judged] = ()
     errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
     rows = tuple(with_proofs(rows, setting.workloads, errors, setting.running))
-    of_runs = _rows_of_runs(asked, world, (*events, *supposed), errors, len(setting.workloads))
+    runs = list(rows_of_runs(world, cluster, effort, wishes.applied, (*events, *supposed), only))
+    workloads = (*setting.workloads, *(cron_job for cron_job, _ in runs))
+    of_runs = [replace(row, number=number) for number, (_, row) in enumerate(runs, len(setting.workloads))]
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
@@ -231,11 +232,10 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
-    workloads = (*setting.workloads, *(workload for workload, _ in of_runs))
     return SimulationReport(
         workloads,
         (*events, *supposed),
-        (*rows, *(row for _, row in of_runs)),
+        (*rows, *with_proofs(of_runs, workloads, errors, {})),
         tuple(shortages(errors, workloads)),
         skewed or (),
         before,
@@ -252,20 +252,6 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         ),
         tuple(_background(setting, world)),
     )
-
-
-def _rows_of_runs(
-    asked: _Asked, world: World, events: Sequence[str], errors: Sequence[Judged], first: int
-) -> Sequence[tuple[Workload, Row]]:
-    """Return each CronJob with its row, numbered from ``first``."""
-    known = {workload.ref: workload for workload in cron_runs(world).runs}
-    prepared = asked.wishes.applied
-    rows = rows_of_runs(cron_runs(world), asked.cluster, asked.effort, prepared, events, asked.only) if known else ()
-    found = [(known[ref], replace(row, number=number)) for number, (ref, row) in enumerate(rows)]
-    proven = with_proofs((row for _, row in found), [workload for workload, _ in found], errors, {})
-    return [
-        (workload, replace(row, number=first + row.number)) for (workload, _), row in zip(found, proven, strict=True)
-    ]
 
 
 def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[Judged]:

@@ -13,6 +13,7 @@ from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.capacity import stands_alone
 from kubesched_lint.world.attachment import has_known_class, is_attached, is_surely_attached
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.world import Member
@@ -123,12 +124,9 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _parted(it: Member) -> str:
     """Return the rule that lets no two of its pods share a node; empty if none does."""
-    pod, everywhere = it.pod, it.world.index.with_key(HOSTNAME) == it.world.index.all if it.world.cluster else False
-    for term in pod.required_anti_affinity:
-        own = term.selector is not None and term.selector.matches(pod.labels) and not term.namespaces
-        if own and term.namespace_selector is None and term.topology_key == HOSTNAME and everywhere:
-            return f"anti-affinity over {HOSTNAME}"
-    return "host ports" if pod.host_ports and everywhere else ""
+    if it.world.cluster is None or not it.usable or not stands_alone(it.pod, it.world.index, it.usable):
+        return ""
+    return "its host port" if it.pod.host_ports else "anti-affinity"
 
 
 def _one_node(it: Member) -> bool:

@@ -226,6 +226,12 @@ def test_a_finding_that_moves_to_another_object_is_neither_new_nor_gone() -> Non
     assert (changes.changes, changes.unchanged) == ((), {Severity.WARNING: 1})
 
 
+def test_the_same_mistake_in_another_object_is_new_even_if_its_message_names_none() -> None:
+    reports = [replace(r, findings=(replace(r.findings[0], related=()),)) for r in map(lint_report, "ab")]
+    changes = finding_changes(*reports)
+    assert [change.finding.object.name for change in (*changes.gone, *changes.new)] == ["a", "b"]
+
+
 def lint_report(name: str) -> Report:
     plan = plan_of([], [apart(5)])
     first: Finding = plan.findings.new[0].finding

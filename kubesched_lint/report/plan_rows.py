@@ -347,7 +347,7 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     yield from _less(plan)
     told = {one.object for one in plan.workloads if one.is_told}
     yield from consequences(replace(plan, budgets=tuple(one for one in plan.budgets if one.object not in told)))
-    yield from _unknown(plan)
+    yield from _unknown(plan, names)
     lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
     if lost:
         whose = list(dict.fromkeys(names[one.object] for one in lost))
@@ -382,11 +382,10 @@ def _less(plan: Plan) -> Iterator[str]:
         yield f"{text}: {first_few(rules)}"
 
 
-def _unknown(plan: Plan) -> Iterator[str]:
+def _unknown(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     """Yield why it is unknown how changed workloads end, the commonest reason first."""
     if plan.simulation is None:
         return
-    names = names_of(plan)
     changed = {one.object for one in plan.workloads if one.change is not None}
     found = [reason for reason in reasons(plan.simulation) if reason.word == UNKNOWN]
     refs = [[plan.simulation.workloads[number].ref for number in reason.cells] for reason in found]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import read_stated
-from kubesched_lint.findings import Finding, Report, Severity
+from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.report.html.plan import as_html
@@ -215,6 +215,14 @@ def test_the_pods_of_each_zone_are_shown_where_they_change() -> None:
     other["metadata"]["name"] = "other"
     other["spec"]["selector"]["matchLabels"] = other["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
     assert "pods per zone" not in as_text(plan_of([spread(21)], [spread(21), other]))
+
+
+def test_a_file_that_cannot_be_read_has_no_line() -> None:
+    error = InputError("web.yaml", "cannot be read")
+    plan = replace(plan_of([], [web()]), errors=(error,), errors_before=(error,))
+    for text in (as_text(plan), as_markdown(plan), "".join(as_html(plan))):
+        assert "web.yaml" in text
+        assert ":0" not in text
 
 
 # --- findings ---------------------------------------------------------------------------------------------------------

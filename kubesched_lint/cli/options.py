@@ -60,6 +60,11 @@ Paths = Annotated[list[str], _PATHS]
 OptionalPaths = Annotated[list[str] | None, _PATHS]
 
 
+def events_in(text: str) -> tuple[str, ...]:
+    """Return the names in the value of ``--events``."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
     """Return (name, summary) of rules and families that start with ``incomplete``, for shell completion."""
     book = Rulebook.shipped()

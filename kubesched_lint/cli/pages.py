@@ -12,7 +12,7 @@ USUAL = {
         *("profile", "watch", "quiet", "verbose"),
     ),
     "simulate": ("cluster", "explain", "events", "lose", "scale", "env", "target", "output", "verbose"),
-    "plan": ("cluster", "env", "target", "fail_on", "output", "verbose"),
+    "plan": ("cluster", "env", "target", "gate", "output", "verbose"),
     "why": ("cluster", "replica", "alone", "each", "env", "target", "output"),
     "drain": ("cluster", "pool", "nodes", "surge", "target", "output", "verbose"),
     "audit": ("cluster", "target", "fail_on", "output", "verbose"),
@@ -46,7 +46,7 @@ def page(ctx: Any, about: str, examples: Sequence[str], options: Sequence[Any]) 
     yield from wrap(about.partition("\n\n")[0], _WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
     yield ""
     by_name = {option.name: option for option in options}
-    usual = [by_name[name] for name in USUAL.get(ctx.info_name, ()) if name in by_name]
+    usual = [by_name[name] for name in USUAL.get(ctx.info_name, ())]
     for option in usual or [o for o in options if o.param_type_name == "option" and o.name != "help"]:
         record = option.get_help_record(ctx)
         if record is not None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
-from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, Verbose, takes
+from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env, OneTarget, Verbose, events_in, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
@@ -147,9 +147,7 @@ def plan(
     base, given = _parted(arguments or (), has_target=target is not None or _is_base(context, arguments))
     if against_cluster:
         base, given = "", arguments or ()
-    asked = _Asked(
-        base, tuple(e.strip() for e in events.split(",") if e.strip()), tuple(env or ()), cluster_before, terraform
-    )
+    asked = _Asked(base, events_in(events), tuple(env or ()), cluster_before, terraform)
     try:
         parts = []
         settings = with_sets(context, settle(context, given), given)

@@ -20,6 +20,7 @@ from kubesched_lint.cli.options import (
     OneTarget,
     OptionalPaths,
     Verbose,
+    events_in,
     takes,
 )
 from kubesched_lint.cli.parser import Command
@@ -156,7 +157,7 @@ def simulate(
         ),
         group_by,
     )
-    asked = _Asked(_names(events), tuple(env or ()), Effort(states=states, seed=seed), picture, wishes)
+    asked = _Asked(events_in(events), tuple(env or ()), Effort(states=states, seed=seed), picture, wishes)
     found = aims(context, settings, paths or (), target)
     try:
         if picture and len(found) > 1:
@@ -207,7 +208,3 @@ def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport
     if manifests.is_empty:
         found = replace(found, errors=(*found.errors, nothing_checked(manifests, options, aim.paths)))
     return found
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())

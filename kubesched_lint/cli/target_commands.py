@@ -93,8 +93,7 @@ def discover(
 
 def _read(settings: Settings, applied: AppliedSet) -> ManifestSet:
     options = replace(settings, applied=True).options
-    files = (found for found in applied.files)
-    return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
+    return manifest_set(entries_of(applied.files, options.kinds), options.namespace, kinds=options.kinds)
 
 
 def _lines(one: _Set) -> Iterator[str]:

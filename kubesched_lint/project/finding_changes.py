@@ -85,11 +85,12 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
 def _not_both(changes: Sequence[FindingChange], unchanged: list[Finding]) -> Iterator[FindingChange]:
     """Yield the changes without pairs of a new and a gone finding that a reader cannot tell apart.
 
-    A finding about several objects may stand at another of them, though nothing about it changes.
+    A finding about several objects may stand at another of them, though nothing about it changes. One about a single
+    object is new there, even if its message, such as that of a rule of one's own, does not name the object.
     """
     ends: dict[object, tuple[list[int], list[int]]] = {}
     for place, change in enumerate(changes):
-        if (change.before is None or change.after is None) and not change.is_waived:
+        if (change.before is None or change.after is None) and not change.is_waived and change.finding.related:
             ends.setdefault(_words(change.finding), ([], []))[change.after is None].append(place)
     left = set(range(len(changes)))
     for both in ends.values():

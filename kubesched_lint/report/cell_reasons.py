@@ -20,6 +20,8 @@ from kubesched_lint.text import SHOWN, first_few, many
 
 MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""
+UNLESS = ", unless an autoscaler adds a node"
+"""What is said of a cell of which ``wants_nodes`` is true."""
 _NUMBER = re.compile(r"\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
 """A word with a digit: reasons that differ in such words only are one."""

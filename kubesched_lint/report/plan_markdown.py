@@ -10,7 +10,8 @@ from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
 from kubesched_lint.report.plan_result import is_calm, is_severe, result, started
-from kubesched_lint.report.plan_rows import Entry, at, finding_line, rows_of
+from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
+from kubesched_lint.report.words import at, at_line
 from kubesched_lint.text import brief, many
 
 MARK = "<!-- kubesched-lint plan -->"
@@ -42,7 +43,7 @@ def _blocks(plan: Plan) -> Iterator[Block]:
     """Yield the parts, the most important first."""
     rows = rows_of(plan)
     for error in plan.errors:
-        yield Block(f"\n- **could not be read** {_place(error.path, error.line)}: {plain(error.message)}", 1)
+        yield Block(f"\n- **could not be read** {code(at_line(error.path, error.line))}: {plain(error.message)}", 1)
     if rows.changed or rows.elsewhere:
         yield Block("\n| object | change | effect |\n|---|---|---|\n")
         yield from (Block(_row(entry), 1) for entry in (*rows.changed, *rows.elsewhere))
@@ -90,7 +91,7 @@ def _room(plan: Plan) -> Iterator[str]:
 
 
 def _notes(plan: Plan) -> Iterator[str]:
-    errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
+    errors = [f"before the change, {at_line(e.path, e.line)}: {e.message}" for e in plan.errors_before]
     notes = [*errors, *plan.notes]
     yield from (f"- {plain(note[:LONGEST_REASON])}\n" for note in notes[:MOST_LINES])
     if len(notes) > MOST_LINES:
@@ -99,7 +100,3 @@ def _notes(plan: Plan) -> Iterator[str]:
 
 def _tail(plan: Plan) -> Iterator[str]:
     yield f"\n<sub>{html(words.judged(plan))}</sub>\n"
-
-
-def _place(path: str, line: int) -> str:
-    return code(f"{path}:{line}" if line else path)

@@ -20,7 +20,7 @@ from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
 from kubesched_lint.linter.environments import once_each, with_environments
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.cell_reasons import cause_of, reasons, said, wants_nodes
+from kubesched_lint.report.cell_reasons import UNLESS, cause_of, reasons, said, wants_nodes
 from kubesched_lint.report.plan_result import names_of
 from kubesched_lint.report.plan_words import actions as action_words
 from kubesched_lint.report.plan_words import by_importance, consequences, finding_words
@@ -37,7 +37,7 @@ from kubesched_lint.report.verdict_words import (
     mark,
     word,
 )
-from kubesched_lint.report.words import relative
+from kubesched_lint.report.words import at
 from kubesched_lint.text import SHOWN, brief, first_few, joined, many, plural
 
 _STARTS_NONE = "starts no rollout"
@@ -48,7 +48,6 @@ _WORKLOADS = re.compile(
     rf"{_NAME.pattern}(?:(?:, | and |, and ){_NAME.pattern}){{{SHOWN},}}(?: (?:… )?and (?P<more>\d+) (?:more|others))?"
 )
 """A list of more objects than a reader wants in a line."""
-_UNLESS = ", unless an autoscaler adds a node"
 _BAD = (FAILS, FAILS_HERE, MAY_FAIL)
 
 
@@ -220,14 +219,6 @@ def _of_pool(change: PoolChange) -> Entry:
     return Entry(where, name, change.action, at(change.location), first_few(change.fields), remarks=pods)
 
 
-def at(place: Location | None) -> str:
-    """Return ``PATH:LINE``, or the path alone; empty without a place."""
-    if place is None:
-        return ""
-    path = relative(place.path, "")
-    return f"{path}:{place.span.line}" if place.span.line else path
-
-
 # --- its events ------------------------------------------------------------------------------------------------------
 
 
@@ -247,7 +238,7 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
     most = 1 if one.change is None else SHOWN
     causes: set[str] = set()
     for (_, _, _, cause), changes in ranked[:most]:
-        bare = cause.removesuffix(_UNLESS)
+        bare = cause.removesuffix(UNLESS)
         yield _effect(changes, "" if bare in causes else cause, home)
         causes.add(bare)
     if not ranked and one.cells and all(map(_is_new, one.cells)):
@@ -277,7 +268,7 @@ def _word(cell: Cell | None) -> str:
 
 
 def _cause(cell: Cell) -> str:
-    return f"{brief(cause_of(cell))}{_UNLESS if wants_nodes(cell) else ''}"
+    return f"{brief(cause_of(cell))}{UNLESS if wants_nodes(cell) else ''}"
 
 
 def _effect(changes: Sequence[CellChange], cause: str, home: Location | None) -> Effect:
@@ -347,7 +338,7 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     yield from _less(plan)
     told = {one.object for one in plan.workloads if one.is_told}
     yield from consequences(replace(plan, budgets=tuple(one for one in plan.budgets if one.object not in told)))
-    yield from _unknown(plan)
+    yield from _unknown(plan, names)
     lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
     if lost:
         whose = list(dict.fromkeys(names[one.object] for one in lost))
@@ -382,11 +373,10 @@ def _less(plan: Plan) -> Iterator[str]:
         yield f"{text}: {first_few(rules)}"
 
 
-def _unknown(plan: Plan) -> Iterator[str]:
+def _unknown(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     """Yield why it is unknown how changed workloads end, the commonest reason first."""
     if plan.simulation is None:
         return
-    names = names_of(plan)
     changed = {one.object for one in plan.workloads if one.change is not None}
     found = [reason for reason in reasons(plan.simulation) if reason.word == UNKNOWN]
     refs = [[plan.simulation.workloads[number].ref for number in reason.cells] for reason in found]

@@ -16,8 +16,9 @@ from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan_result import result, started
-from kubesched_lint.report.plan_rows import Entry, Rows, at, finding_line, rows_of
+from kubesched_lint.report.plan_rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
+from kubesched_lint.report.words import at, at_line
 from kubesched_lint.text import brief, many
 
 
@@ -88,8 +89,7 @@ def _end(plan: Plan, room: int) -> Iterator[str]:
     """Yield what could not be read, and the notes that are no background of every plan."""
     for what, errors in (("error", plan.errors), ("before the change", plan.errors_before)):
         for error in errors:
-            line = f":{error.line}" if error.line else ""
-            yield from wrapped(visible(f"{what}: {error.path}{line}: {error.message}"), room, 2)
+            yield from wrapped(visible(f"{what}: {at_line(error.path, error.line)}: {error.message}"), room, 2)
     for note in plan.notes:
         if note not in plan.background:
             yield from wrapped(visible(f"note: {note}"), room, 2)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.report.cell_reasons import MOST_REASONS, Reason, events_of, reasons, said, wants_nodes
+from kubesched_lint.report.cell_reasons import MOST_REASONS, UNLESS, Reason, events_of, reasons, said, wants_nodes
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.matrix_text import names_of
 from kubesched_lint.report.palette import Palette
@@ -24,7 +24,7 @@ from kubesched_lint.report.verdict_words import (
     event_title,
     word,
 )
-from kubesched_lint.report.words import relative
+from kubesched_lint.report.words import at
 from kubesched_lint.text import first_few, joined, many, plural
 
 _HANG = 12
@@ -111,9 +111,9 @@ def _told(simulation: SimulationReport, reason: Reason, *, says_unless: bool) ->
     events = "every event" if reason.word == REFUSED else events_of(cells, simulation.events)
     when = "" if reason.word == FAILS else f" ({events})"
     place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
-    at = f" ({relative(place.path, '')}:{place.span.line})" if place is not None else ""
-    unless = ", unless an autoscaler adds a node" if says_unless and _wants_nodes(reason) else ""
-    return f"{whose}{when}: {said(reason)}{unless}{at}"
+    line = f" ({at(place)})" if place is not None else ""
+    unless = UNLESS if says_unless and _wants_nodes(reason) else ""
+    return f"{whose}{when}: {said(reason)}{unless}{line}"
 
 
 def worst(cells: Iterable[Cell]) -> str:

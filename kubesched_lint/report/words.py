@@ -71,6 +71,16 @@ def relative(path: str, root: str) -> str:
     return path
 
 
+def at(place: Location | None) -> str:
+    """Return ``PATH:LINE``, or the path alone; empty without a place."""
+    return "" if place is None else at_line(relative(place.path, ""), place.span.line)
+
+
+def at_line(path: str, line: int) -> str:
+    """Return ``PATH:LINE``; the path alone if no line is known."""
+    return f"{path}:{line}" if line else path
+
+
 def esc(text: str) -> str:
     """Return ``text`` for HTML content and quoted attributes; it holds no markup and no control characters."""
     if not text.isascii():  # lone surrogates stand for bytes of odd file names

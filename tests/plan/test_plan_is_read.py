@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import read_stated
-from kubesched_lint.findings import Finding, Report, Severity
+from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.report.html.plan import as_html
@@ -217,6 +217,14 @@ def test_the_pods_of_each_zone_are_shown_where_they_change() -> None:
     assert "pods per zone" not in as_text(plan_of([spread(21)], [spread(21), other]))
 
 
+def test_a_file_that_cannot_be_read_has_no_line() -> None:
+    error = InputError("web.yaml", "cannot be read")
+    plan = replace(plan_of([], [web()]), errors=(error,), errors_before=(error,))
+    for text in (as_text(plan), as_markdown(plan), "".join(as_html(plan))):
+        assert "web.yaml" in text
+        assert ":0" not in text
+
+
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +232,12 @@ def test_a_finding_that_moves_to_another_object_is_neither_new_nor_gone() -> Non
     reports = [lint_report("a"), lint_report("b")]
     changes = finding_changes(*reports)
     assert (changes.changes, changes.unchanged) == ((), {Severity.WARNING: 1})
+
+
+def test_the_same_mistake_in_another_object_is_new_even_if_its_message_names_none() -> None:
+    reports = [replace(r, findings=(replace(r.findings[0], related=()),)) for r in map(lint_report, "ab")]
+    changes = finding_changes(*reports)
+    assert [change.finding.object.name for change in (*changes.gone, *changes.new)] == ["a", "b"]
 
 
 def lint_report(name: str) -> Report:

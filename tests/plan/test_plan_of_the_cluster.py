@@ -288,6 +288,15 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, "holds no plan" in done.stderr) == (2, True)
 
 
+def test_a_plan_with_too_much_is_refused(tmp_path: Path) -> None:
+    path = terraform(tmp_path, [], [eks(f"g{n}", size=100_000) for n in range(2)])
+    with pytest.raises(TerraformError, match="more than 150,000 nodes"):
+        read_terraform(str(path))
+    path.write_text('{"format_version": "1.2", "planned_values": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(TerraformError, match="nested too deeply"):
+        read_terraform(str(path))
+
+
 def test_odd_values_of_a_plan_are_no_crash(tmp_path: Path) -> None:
     odd = [
         resource("aws_eks_node_group", "a", {"node_group_name": 5, "labels": [], "taint": {}, "scaling_config": "x"}),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kubesched_lint.cluster.limits import MOST_NODES
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.shapes import shape_named
@@ -69,6 +70,8 @@ def read_terraform(path: str) -> TerraformPools:
         raise TerraformError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TerraformError(f"{path}: is not JSON: {one_line(str(error))}") from None
+    except RecursionError:
+        raise TerraformError(f"{path}: is nested too deeply") from None
     if not isinstance(value, dict) or "planned_values" not in value or "format_version" not in value:
         wanted = "terraform plan -out=tfplan && terraform show -json tfplan"
         raise TerraformError(f"{path}: holds no plan: it is what `{wanted}` prints")
@@ -76,6 +79,8 @@ def read_terraform(path: str) -> TerraformPools:
     new = list(_resources(_at(value, "planned_values", "root_module")))
     zones = _zones_of_subnets([*old, *new])
     before, after = ({g.address: g for r in side for g in _groups(r, zones)} for side in (old, new))
+    if sum(group.size or 0 for group in after.values()) > MOST_NODES:
+        raise TerraformError(f"{path}: its node groups have more than {MOST_NODES:,} nodes")
     return TerraformPools(before, after, tuple(_notes(before, after, old, new)))
 
 
@@ -239,9 +244,9 @@ def _notes(
     for address, group in after.items():
         was = before.get(address)
         if was is not None:
-            changed = sorted(key for key, _ in set(was.unread) ^ set(group.unread))
+            changed = sorted({key for key, _ in set(was.unread) ^ set(group.unread)})
             if changed:
-                yield f"{address}: not read although it changes: {first_few(list(dict.fromkeys(changed)))}"
+                yield f"{address}: not read although it changes: {first_few(changed)}"
     sides = [{str(r.get("address")): r for r in side if _is_machine(r)} for side in (old, new)]
     others = [a for a in {**sides[0], **sides[1]} if _values(sides[0], a) != _values(sides[1], a)]
     if others:

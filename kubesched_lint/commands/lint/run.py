@@ -188,7 +188,7 @@ def checked(
     options.rules(rulebook)  # before anything is read
     if request.cluster is not None and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, []))
-    entries = None if request.baseline is None else _entries(request.baseline, rulebook)
+    entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     before, lender = request.before, lender or (shared or Shared()).lender(request, options)
     changes = None if before is None else before.changes_now(request)
     paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
@@ -332,17 +332,9 @@ def report_on(
     summary = with_what_is_not_judged(summary, manifests)
     unchecked = (*skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
-    nothing = () if options.partial or not manifests.is_empty else _nothing(manifests, options, paths)
+    nothing = () if options.partial or not manifests.is_empty else (nothing_checked(manifests, options, paths),)
     errors = (*problem, *nothing, *unusable, *report.errors)
     return replace(report, skipped=unchecked, errors=errors, summary=summary)
-
-
-def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> tuple[InputError]:
-    return (nothing_checked(manifests, options, paths),)
-
-
-def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
-    return read_baseline(path, rulebook)
 
 
 def _compared(report: Report, entries: Sequence[KnownFinding], material: Inputs, rulebook: Rulebook) -> Compared:

@@ -6,6 +6,7 @@ Terraform holds. The last two say nothing of the nodes of today, so their effect
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -69,18 +70,20 @@ def losses(before: World, after: World, subjects: Collection[ObjectRef]) -> Iter
 def node_changes(before: Cluster, after: Cluster) -> Iterator[PoolChange]:
     """Yield the pools and the nodes of none that differ."""
     old, new = _by_pool(before), _by_pool(after)
-    pods: dict[str, int] = {}
-    for bound in before.inventory.pods:
-        pods[bound.node] = pods.get(bound.node, 0) + 1
+    pods = _pods_of_nodes(before)
     for name in {**old, **new}:
         ours, theirs = old.get(name, ()), new.get(name, ())
-        gone = [node.name for node in ours if node.name not in {other.name for other in theirs}]
-        came = [node.name for node in theirs if node.name not in {other.name for other in ours}]
+        names = {node.name for node in ours} & {node.name for node in theirs}
+        gone, came = ([node.name for node in side if node.name not in names] for side in (ours, theirs))
         fields = tuple(_shared_changes(ours, theirs)) if ours and theirs else ()
         if gone or came or fields:
             action = _counted(len(ours), len(theirs), gone, came)
-            yield PoolChange(name, action, fields, sum(pods.get(node, 0) for node in gone))
+            yield PoolChange(name, action, fields, sum(pods[node] for node in gone))
     yield from _pools_changed(before.inventory.node_pools, after.inventory.node_pools)
+
+
+def _pods_of_nodes(cluster: Cluster) -> Counter[str]:
+    return Counter(bound.node for bound in cluster.inventory.pods)
 
 
 def _by_pool(cluster: Cluster) -> Mapping[str, Sequence[Node]]:
@@ -95,13 +98,17 @@ def _counted(before: int, after: int, gone: Sequence[str], came: Sequence[str]) 
     if not before:
         return f"added, {many(after, 'node')}"
     if not after:
-        return f"removed, its {many(before, 'node')} {plural(before, 'goes', 'go')}"
+        return _removed(before)
     if not gone and not came:
         return f"reshaped, {many(after, 'node')}"
     parts = [f"{first_few(gone)} {plural(len(gone), 'goes', 'go')}"] if gone else []
     parts += [f"{first_few(came)} {plural(len(came), 'comes', 'come')}"] if came else []
     count = f"{before} → {many(after, 'node')}" if before != after else many(after, "node")
     return f"{count}: {joined(parts)}"
+
+
+def _removed(nodes: int) -> str:
+    return f"removed, its {many(nodes, 'node')} {plural(nodes, 'goes', 'go')}"
 
 
 def _shared_changes(before: Sequence[Node], after: Sequence[Node]) -> Iterator[str]:
@@ -196,10 +203,7 @@ def with_manifest_pools(
     anew = {name for name, pool in old.items() if name not in new or _is_made_anew(pool, new[name])}
     keys = {f"{NODE_POOL}={name}" for name in anew}
     gone = [node for node in cluster.inventory.nodes if node.group in keys or node.labels.get(NODE_POOL) in anew]
-    pods = {node.name: 0 for node in gone}
-    for bound in cluster.inventory.pods:
-        if bound.node in pods:
-            pods[bound.node] += 1
+    pods = _pods_of_nodes(cluster)
     changes = tuple(
         replace(change, pods=sum(pods[n.name] for n in gone if f"pool {pool_of(n)}" == change.name))
         for change in _pools_changed(old.values(), new.values())
@@ -258,20 +262,14 @@ def with_terraform(cluster: Cluster, pools: TerraformPools) -> tuple[Cluster, tu
         fields = tuple(change.fields)
         if old is not None and new is not None and not fields:
             continue
-        names = {node.name for node in there}
-        pods = sum(bound.node in names for bound in cluster.inventory.pods)
-        action = "added" if old is None else "removed" if new is None else "reshaped"
-        is_gone = new is None or change.is_replaced
-        changes.append(
-            PoolChange(f"pool {change.known.pool.name}", _with_nodes(action, there), fields, pods if is_gone else 0)
-        )
+        action = "added" if old is None else "reshaped" if new is not None else "removed"
+        if new is None and there:
+            action = _removed(len(there))
+        on_nodes = _pods_of_nodes(cluster) if new is None or change.is_replaced else Counter()
+        pods = sum(on_nodes[node.name] for node in there)
+        changes.append(PoolChange(f"pool {change.known.pool.name}", action, fields, pods))
         cluster = _applied(cluster, there, change, notes)
     return cluster, tuple(changes), tuple(notes)
-
-
-def _with_nodes(action: str, there: Sequence[Node]) -> str:
-    count = many(len(there), "node")
-    return f"{action}, its {count} {plural(len(there), 'goes', 'go')}" if action == "removed" and there else action
 
 
 def _applied(cluster: Cluster, there: Sequence[Node], change: _Change, notes: list[str]) -> Cluster:

@@ -11,9 +11,9 @@ from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import behind
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.plan_result import result, started
-from kubesched_lint.report.plan_rows import Entry, at, finding_line, rows_of
+from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.words import at, at_line, esc
 
 _SIGNS = {WORSE: "✕", BETTER: "✓"}
 _OF_CELLS = {WORSE: "error", BETTER: "fine"}
@@ -29,7 +29,9 @@ def as_html(plan: Plan) -> Iterator[str]:
     yield from (f"<p>{esc(line)}</p>" for line in (started(plan), words.judged(plan)) if line)
     yield "</section>\n"
     if plan.errors:
-        yield from part("errors", "Could not be read", _list(f"{e.path}:{e.line}: {e.message}" for e in plan.errors))
+        yield from part(
+            "errors", "Could not be read", _list(f"{at_line(e.path, e.line)}: {e.message}" for e in plan.errors)
+        )
     if rows.changed:
         yield from part("changed", "Changed", _entries(rows.changed))
     other = [*map(finding_line, rows.findings), *rows.lines]
@@ -63,7 +65,7 @@ def _in_full(plan: Plan) -> Iterator[str]:
         yield from part("findings", words.findings_heading(plan).capitalize(), _findings(plan.findings.changes))
     if plan.room:
         yield from part("room", "Room left, in one placement by the default scheduler", _room(plan))
-    before = (f"before the change: {e.path}:{e.line}: {e.message}" for e in plan.errors_before)
+    before = (f"before the change: {at_line(e.path, e.line)}: {e.message}" for e in plan.errors_before)
     notes = [*before, *plan.notes]
     if notes:
         yield from part("notes", "Notes", _list(notes))

@@ -151,6 +151,27 @@ def test_other_generators_are_said(repo: Path) -> None:
     assert "what its generator clusters finds is not in this repository" in skipped.reason
 
 
+LONG = f"{{list: {{elements: [{', '.join(f'{{n: {number}}}' for number in range(300))}]}}}}"
+NESTED = "{list: {}}"
+for _ in range(4):
+    NESTED = f"{{matrix: {{generators: [{LONG}, {NESTED}]}}}}"
+
+
+@pytest.mark.parametrize(
+    ("generators", "words"),
+    [
+        ("[{matrix: {generators: []}}]", "its generator (none)"),
+        ("[{merge: {}}]", "its generator (none)"),
+        (f"[{NESTED}]", "make more than 16 MiB"),
+    ],
+)
+def test_generators_that_make_nothing_end(repo: Path, generators: str, words: str) -> None:
+    files = {"a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
+    found = read({**files, "argo/all.yaml": generated(generators)})
+    (skipped,) = found.skipped
+    assert words in skipped.reason
+
+
 def test_each_cluster_is_a_set(repo: Path) -> None:
     elements = "[{list: {elements: [{name: eu, url: 'https://eu.example.com'}, {name: us, url: 'https://us'}]}}]"
     text = generated(elements, "'apps/{{name}}'", "{{url}}")

@@ -138,8 +138,7 @@ class Repository(Struct, frozen=True):
                 sync = mapping(mapping(mapping(spec.get("values")).get("instance")).get("sync"))
                 yield from self._synced(document, sync, ("spec", "values", "instance", "sync", "path"))
             elif self._is_sync(document):
-                by = kustomization_of(document)
-                yield Entry(self._shown(by.path), by, "gotk-sync")
+                yield from self._begun(kustomization_of(document), "gotk-sync")
 
     def _synced(self, document: Document, sync: object, at: Path) -> Iterator[Entry]:
         path = mapping(sync).get("path")
@@ -147,7 +146,7 @@ class Repository(Struct, frozen=True):
             kind, name = mapping(sync).get("kind") or "GitRepository", mapping(sync).get("name") or _OWN
             spec = {"path": path, "sourceRef": {"kind": kind, "name": name}}
             by = FluxKustomization(document.namespace or _OWN, str(name), spec, document.location(at))
-            yield Entry(self._shown(path), by, f"{document.kind} {document.name}")
+            yield from self._begun(by, f"{document.kind} {document.name}")
 
     def _is_sync(self, document: Document) -> bool:
         """Return whether it is the Kustomization that ``flux bootstrap`` writes: it applies its own file."""
@@ -170,7 +169,7 @@ class Repository(Struct, frozen=True):
         for document in self.kustomizations:
             by = kustomization_of(document)
             if os.path.realpath(document.path) in roots and self._holds(by.path, document):
-                yield Entry(self._shown(by.path), by)
+                yield from self._begun(by)
 
     def _outermost(self) -> Iterator[Entry]:
         """Yield where Kustomizations begin that no other one applies: folders that apply themselves, else their files;
@@ -187,8 +186,11 @@ class Repository(Struct, frozen=True):
         for folder, paths in sorted(beside.items()):
             yield self.entry(folder or os.curdir) if len(paths) > 1 else Entry(paths[0])
 
-    def _shown(self, path: str) -> str:
-        return os.path.relpath(os.path.normpath(os.path.join(self.root, path.lstrip("/"))))
+    def _begun(self, by: FluxKustomization, made_by: str = "") -> Iterator[Entry]:
+        """Yield the entry of a Kustomization's folder; none if that is outside the repository, as behind a link."""
+        folder = os.path.normpath(os.path.join(self.root, by.path.lstrip("/")))
+        if "\0" not in folder and is_within(os.path.realpath(folder), self.root):
+            yield Entry(os.path.relpath(folder), by, made_by)
 
 
 def _named_by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:

@@ -10,6 +10,7 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.delivery import argocd
 from kubesched_lint.delivery.argocd_objects import matches
 from kubesched_lint.delivery.entries import names_of, repository_of
 from kubesched_lint.linter.options import EVERYTHING, Options
@@ -170,6 +171,18 @@ def test_generators_that_make_nothing_end(repo: Path, generators: str, words: st
     found = read({**files, "argo/all.yaml": generated(generators)})
     (skipped,) = found.skipped
     assert words in skipped.reason
+
+
+def test_an_application_that_is_not_read_is_said(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two with one name, and of too many: what they define may be what another object needs."""
+    write(repo, {f"{name}/x.yaml": web(name) for name in "abc"})
+    found = read({"argo/a.yaml": application("a", own("a")), "argo/b.yaml": application("a", own("b"))})
+    assert names(found) == ["shop/a"]
+    assert [skipped.reason for skipped in found.skipped] == ["another Application a was read before it"]
+    assert not found.is_complete
+    monkeypatch.setattr(argocd, "MOST_FOLDERS", 1)
+    found = read({"argo/b.yaml": application("b", own("b")), "argo/c.yaml": application("c", own("c"))})
+    assert [error.message for error in found.errors] == ["not read: the set has more than 1 Applications"]
 
 
 def test_each_cluster_is_a_set(repo: Path) -> None:

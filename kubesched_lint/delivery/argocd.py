@@ -118,7 +118,10 @@ class ArgoFollowing:
             yield Skipped(place, span.line, f"{named} takes it from {source.get('repoURL')}", unrendered=REMOTE)
         else:
             folder = folder_in(self._building.root, path.lstrip("/"), self._building.root)
-            if folder:
+            is_excluded = self._building.is_excluded
+            if folder and is_excluded and is_excluded(os.path.relpath(folder)):
+                yield Skipped(place, span.line, f"{path} is excluded", left_out=1)
+            elif folder:
                 yield from self._of_folder(application, source, folder)
             else:
                 words = f"{named} applies {path}, and there is no such folder: Argo CD applies nothing of it"
@@ -140,7 +143,7 @@ class ArgoFollowing:
         )
         tree = tree_applied(shown, self._building.root, by)
         if tree.obstacle is None:
-            done = render_trees([tree], self._building.tool, self._building.store)
+            done = render_trees([tree], self._building.tool, self._building.store, self._building.progress)
             found = outcome_of(tree, self._building.tool, done[tree.key])
         else:
             found = tree.obstacle

@@ -13,6 +13,7 @@ from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.delivery import argocd
 from kubesched_lint.delivery.argocd_objects import matches
 from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import EVERYTHING, Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.delivery.test_flux_sets import WEB, write
@@ -183,6 +184,15 @@ def test_an_application_that_is_not_read_is_said(repo: Path, monkeypatch: pytest
     monkeypatch.setattr(argocd, "MOST_FOLDERS", 1)
     found = read({"argo/b.yaml": application("b", own("b")), "argo/c.yaml": application("c", own("c"))})
     assert [error.message for error in found.errors] == ["not read: the set has more than 1 Applications"]
+
+
+def test_a_folder_may_be_excluded(repo: Path) -> None:
+    files = {"a/a.yaml": web("a"), "b/b.yaml": web("b"), "argo/a.yaml": application("a", own("a"))}
+    write(repo, {**files, "argo/b.yaml": application("b", own("b"))})
+    options = Options(applied=True, exclude=Globs(("b",)), together=(EVERYTHING,))
+    found = read_manifests(["argo"], options)
+    assert names(found) == ["shop/a"]
+    assert [skipped.reason for skipped in found.left_out] == ["b is excluded"]
 
 
 def test_each_cluster_is_a_set(repo: Path) -> None:

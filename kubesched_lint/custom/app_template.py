@@ -6,12 +6,15 @@ It follows the common library of the version that the card names; names in comme
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from msgspec import Struct, field
 
 from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.derive import UnreadableError
+from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Move
 
@@ -30,7 +33,7 @@ class Plain(Struct):
     """An object of the chart, and where its fields come from."""
 
     value: dict[str, Any]
-    moves: list[Move] = field(default_factory=list)
+    moves: dict[Path, Move] = field(default_factory=dict)
     open: tuple[str, ...] = ()
     """The values that another template than the release's name leaves open."""
 
@@ -97,6 +100,8 @@ class _Reading:
 
     def workloads(self) -> Iterator[Plain]:
         controllers = _enabled(self._all.get("controllers"))
+        if len(controllers) > MOST_PARTS:
+            raise UnreadableError(f"more than {MOST_PARTS} controllers")
         for name, values in controllers.items():
             kind = str(values.get("type") or "deployment").lower()
             if kind not in _KINDS:
@@ -208,7 +213,7 @@ class _Reading:
 
     # --- volumes ------------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _persistence(self) -> Mapping[str, Mapping[str, Any]]:
         return _enabled(self._all.get("persistence"))
 
@@ -238,7 +243,11 @@ class _Reading:
         return {str(kind): fields(item)}
 
     def _claim_name(self, name: str, item: Mapping[str, Any]) -> str:
-        return self._name_of(name, item, sum(map(_makes_claim, self._persistence.values())), ("persistence", name))
+        return self._name_of(name, item, self._claim_count, ("persistence", name))
+
+    @cached_property
+    def _claim_count(self) -> int:
+        return sum(map(_makes_claim, self._persistence.values()))
 
     def claims(self) -> Iterator[Plain]:
         """``pvc``: the claims that the chart makes."""
@@ -260,8 +269,8 @@ class _Reading:
 
     def _moved(self, plain: Plain, to: Path, at: Path) -> None:
         move = self._values.move(to, at)
-        if move is not None and all(known.plain != to for known in plain.moves):
-            plain.moves.append(move)
+        if move is not None:
+            plain.moves.setdefault(to, move)
 
     @staticmethod
     def _put(plain: Plain, to: Path, value: Any) -> None:
@@ -310,13 +319,23 @@ def _enabled(value: Any) -> dict[str, Mapping[str, Any]]:
 
 def _ordered(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """``kahn``: names after those that they depend on, else in their order. Raises UnreadableError for a circle."""
-    left, done = {name: _waits_for(entry) for name, entry in found.items()}, list[str]()
-    while left:
-        ready = next((name for name, after in left.items() if after <= set(done)), None)
-        if ready is None:
-            raise UnreadableError(f"dependsOn of {next(iter(left))} names no container before it")
-        done.append(ready)
-        del left[ready]
+    left = {name: _waits_for(entry) for name, entry in found.items()}
+    waiting: dict[str, list[str]] = {}
+    for name, before in left.items():
+        for other in before:
+            waiting.setdefault(other, []).append(name)
+    ready, done = [name for name, before in left.items() if not before], list[str]()
+    heapify(ready)
+    while ready:
+        name = heappop(ready)
+        done.append(name)
+        for after in waiting.get(name, ()):
+            left[after].discard(name)
+            if not left[after]:
+                heappush(ready, after)
+    stuck = next((name for name, before in left.items() if before), None)
+    if stuck is not None:
+        raise UnreadableError(f"dependsOn of {stuck} names no container before it")
     return done
 
 

@@ -76,7 +76,9 @@ def _why_partly(values: Values, spec: Mapping[str, Any]) -> str:
 
 def _decoded(document: Document, plain: Plain, namespace: str, order: int, doubts: Sequence[str]) -> Decoded:
     value = plain.value
-    source = replace(document, written=Text(document.text, value), moves=tuple(plain.moves), kind=value["kind"])
+    source = replace(
+        document, written=Text(document.text, value), moves=tuple(plain.moves.values()), kind=value["kind"]
+    )
     found, made = decode_object(value, namespace, source, order)
     whys = (*doubts, *(f"values.{at} is a template of the chart" for at in plain.open))
     if whys and isinstance(made, Workload):

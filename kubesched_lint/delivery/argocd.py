@@ -47,6 +47,7 @@ class ArgoFollowing:
         self._own = {_plain(address) for address in addresses}
         self.applications: dict[str, Application] = {}
         self._found: dict[str, list[Found]] = {}
+        self._aside: dict[str, Found] = {}
 
     def follow(self, first: Iterable[Document]) -> None:
         """Read the Applications, and all that they reach."""
@@ -64,6 +65,7 @@ class ArgoFollowing:
         for name, application in self.applications.items():
             if application.cluster == cluster:
                 yield from self._found[name]
+        yield from self._aside.values()
 
     def _made(self, document: Document) -> Iterator[Application]:
         if is_kind(document.api_version, document.kind, APPLICATION):
@@ -76,10 +78,18 @@ class ArgoFollowing:
                 yield Application(document.name, {"why": str(error)}, where)
 
     def _is_new(self, application: Application) -> bool:
-        if application.name in self.applications or len(self.applications) >= MOST_FOLDERS:
-            return False
-        self.applications[application.name] = application
-        return True
+        known = self.applications.get(application.name)
+        place, line = application.where.path, application.where.span.line
+        if known is None and len(self.applications) < MOST_FOLDERS:
+            self.applications[application.name] = application
+            return True
+        if known is None:
+            words = f"not read: the set has more than {MOST_FOLDERS:,} Applications"
+            self._aside.setdefault("", InputError(place, words, line))
+        elif known.spec != application.spec:
+            words = f"another Application {application.name} was read before it"
+            self._aside.setdefault(application.name, Skipped(place, line, words, unrendered=REMOTE))
+        return False
 
     def _read(self, application: Application) -> Iterator[Document]:
         """Read the folders of an Application; yield the Applications in them."""
@@ -108,7 +118,10 @@ class ArgoFollowing:
             yield Skipped(place, span.line, f"{named} takes it from {source.get('repoURL')}", unrendered=REMOTE)
         else:
             folder = folder_in(self._building.root, path.lstrip("/"), self._building.root)
-            if folder:
+            is_excluded = self._building.is_excluded
+            if folder and is_excluded and is_excluded(os.path.relpath(folder)):
+                yield Skipped(place, span.line, f"{path} is excluded", left_out=1)
+            elif folder:
                 yield from self._of_folder(application, source, folder)
             else:
                 words = f"{named} applies {path}, and there is no such folder: Argo CD applies nothing of it"
@@ -130,7 +143,7 @@ class ArgoFollowing:
         )
         tree = tree_applied(shown, self._building.root, by)
         if tree.obstacle is None:
-            done = render_trees([tree], self._building.tool, self._building.store)
+            done = render_trees([tree], self._building.tool, self._building.store, self._building.progress)
             found = outcome_of(tree, self._building.tool, done[tree.key])
         else:
             found = tree.obstacle

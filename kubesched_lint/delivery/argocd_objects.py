@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -17,12 +16,14 @@ from kubesched_lint.findings import Location
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.manifests.kustomization import text_to_read, value_in
-from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_FOLDERS
+from kubesched_lint.manifests.limits import MOST_DEPTH
 
 APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")
 IN_CLUSTER = "in-cluster"
 _HERE = "https://kubernetes.default.svc"
+_GENERATOR, _LOOK = 1_000, 10
+"""What to run a generator, and to look at a file, count for, in characters."""
 _FIELD = re.compile(r"\{\{-?\s*\.?(?P<name>[\w.\[\]-]+)\s*-?\}\}")
 
 
@@ -69,11 +70,14 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
     if spec.get("templatePatch"):
         raise CannotMakeError("templatePatch is not read")
     where = document.location(("spec", "template", "spec"))
-    found = (params for generator in listed(spec.get("generators")) for params in _params(mapping(generator), root, {}))
-    for params in islice(found, MOST_FOLDERS):
-        made = mapping(filled(template, params))
-        name = mapping(made.get("metadata")).get("name")
-        yield Application(str(name or document.name), mapping(made.get("spec")), where)
+    fields = document.text.count("{{")
+    making = _Making(root)
+    for generator in map(mapping, listed(spec.get("generators"))):
+        for params in making.params(generator, {}):
+            making.charge(fields * max(map(len, params.values()), default=0))
+            made = mapping(filled(template, params))
+            name = mapping(made.get("metadata")).get("name")
+            yield Application(str(name or document.name), mapping(made.get("spec")), where)
 
 
 def filled(value: Any, params: Mapping[str, str]) -> Any:
@@ -94,56 +98,92 @@ def is_open(value: Any) -> bool:
     return any(map(is_open, value)) if isinstance(value, list) else isinstance(value, str) and "{{" in value
 
 
-def _params(generator: Mapping[str, Any], root: str, outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    generator = mapping(filled(generator, outer))
-    values = _flat(mapping(mapping(generator.get("git")).get("values")), "values.")
-    if "list" in generator:
-        for element in listed(mapping(generator["list"]).get("elements")):
-            yield {**outer, **_flat(mapping(element))}
-    elif "git" in generator:
-        git = mapping(generator["git"])
-        found = _of_directories(git, root) if git.get("directories") else _of_files(git, root)
-        yield from ({**outer, **params, **mapping(filled(values, params))} for params in found)
-    elif "matrix" in generator:
-        first, *others = map(mapping, listed(mapping(generator["matrix"]).get("generators")))
-        for params in _params(first, root, outer):
-            for other in others:
-                yield from _params(other, root, params)
-    elif "merge" in generator:
-        yield from _merged(mapping(generator["merge"]), root, outer)
-    else:
-        raise CannotMakeError(f"what its generator {next(iter(generator), '(none)')} finds is not in this repository")
+class _Making:
+    """What generators find in the repository ``root``."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._left = LARGEST
+
+    def charge(self, characters: int) -> None:
+        """Count text that is read or made, and as text what takes as long. Raises CannotMakeError if it is too much."""
+        self._left -= characters
+        if self._left < 0:
+            raise CannotMakeError(f"its generators make more than {LARGEST >> 20} MiB of text")
+
+    def params(self, generator: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Yield the parameters that a generator makes, each with those of the generators around it."""
+        self.charge(_GENERATOR)
+        for params in self._own_params(generator, outer):
+            self.charge(sum(len(name) + len(value) for name, value in params.items()))
+            yield {**outer, **params}
+
+    def _own_params(self, generator: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        if "list" in generator:
+            for element in listed(mapping(generator["list"]).get("elements")):
+                yield _flat(mapping(filled(element, outer)))
+        elif "git" in generator:
+            git = mapping(filled(mapping(generator["git"]), outer))
+            values = _flat(mapping(git.get("values")), "values.")
+            found = self._of_directories(git) if git.get("directories") else self._of_files(git)
+            yield from ({**params, **mapping(filled(values, params))} for params in found)
+        elif "matrix" in generator:
+            first, others = _first_of(generator["matrix"])
+            for params in self.params(first, outer):
+                for other in others:
+                    yield from self.params(other, params)
+        elif "merge" in generator:
+            yield from self._merged(mapping(generator["merge"]), outer)
+        else:
+            kind = next(iter(generator), "(none)")
+            raise CannotMakeError(f"what its generator {kind} finds is not in this repository")
+
+    def _merged(self, merge: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        first, others = _first_of(merge)
+        keys = [str(key) for key in listed(merge.get("mergeKeys"))]
+        more: dict[tuple[str | None, ...], dict[str, str]] = {}
+        for other in others:
+            for params in self.params(other, outer):
+                more.setdefault(tuple(map(params.get, keys)), {}).update(params)
+        for params in self.params(first, outer):
+            yield {**params, **more.get(tuple(map(params.get, keys)), {})}
+
+    def _of_directories(self, git: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+        entries = [mapping(entry) for entry in listed(git.get("directories"))]
+        left_out = [str(entry.get("path")) for entry in entries if entry.get("exclude")]
+        wanted = [str(entry.get("path")) for entry in entries if not entry.get("exclude")]
+        found = {
+            path for pattern in wanted for path in self._matching(pattern) if os.path.isdir(f"{self._root}/{path}")
+        }
+        yield from (_of_path(path) for path in sorted(found) if not any(matches(path, one) for one in left_out))
+
+    def _of_files(self, git: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+        for entry in map(mapping, listed(git.get("files"))):
+            for path in sorted(self._matching(str(entry.get("path")))):
+                if not os.path.isfile(f"{self._root}/{path}"):
+                    continue
+                data = content(f"{self._root}/{path}", LARGEST, root=self._root)
+                self.charge(len(data))
+                value = value_in(text_to_read(data))
+                for one in value if isinstance(value, list) else [value]:
+                    yield {
+                        **_flat(mapping(one)),
+                        **_of_path(os.path.dirname(path)),
+                        "path.filename": os.path.basename(path),
+                    }
+
+    def _matching(self, pattern: str) -> Iterator[str]:
+        """Yield the files and folders of the repository that a pattern means, by their paths in it; no links."""
+        for path in _below(self._root, "", pattern):
+            self.charge(_LOOK)
+            if matches(path, pattern):
+                yield path
 
 
-def _merged(merge: Mapping[str, Any], root: str, outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    first, *others = map(mapping, listed(merge.get("generators")))
-    keys = [str(key) for key in listed(merge.get("mergeKeys"))]
-    more = list(islice((params for other in others for params in _params(other, root, outer)), MOST_FOLDERS))
-    for params in _params(first, root, outer):
-        same = (other for other in more if all(other.get(key) == params.get(key) for key in keys))
-        yield {**params, **{key: value for other in same for key, value in other.items()}}
-
-
-def _of_directories(git: Mapping[str, Any], root: str) -> Iterator[dict[str, str]]:
-    entries = [mapping(entry) for entry in listed(git.get("directories"))]
-    left_out = [str(entry.get("path")) for entry in entries if entry.get("exclude")]
-    wanted = [str(entry.get("path")) for entry in entries if not entry.get("exclude")]
-    found = sorted({path for pattern in wanted for path in matching(root, pattern) if os.path.isdir(f"{root}/{path}")})
-    yield from (_of_path(path) for path in found if not any(matches(path, pattern) for pattern in left_out))
-
-
-def _of_files(git: Mapping[str, Any], root: str) -> Iterator[dict[str, str]]:
-    for entry in map(mapping, listed(git.get("files"))):
-        for path in sorted(matching(root, str(entry.get("path")))):
-            if not os.path.isfile(f"{root}/{path}"):
-                continue
-            value = value_in(text_to_read(content(f"{root}/{path}", LARGEST, root=root)))
-            for one in value if isinstance(value, list) else [value]:
-                yield {
-                    **_flat(mapping(one)),
-                    **_of_path(os.path.dirname(path)),
-                    "path.filename": os.path.basename(path),
-                }
+def _first_of(combination: Any) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Return the first of the generators that are combined, and the others."""
+    found = list(map(mapping, listed(mapping(combination).get("generators"))))
+    return (found or [{}])[0], found[1:]
 
 
 def _of_path(path: str) -> dict[str, str]:
@@ -170,11 +210,6 @@ def matches(path: str, pattern: str) -> bool:
     if "**" in wanted:
         return fnmatchcase(path, pattern.strip("/").replace("**", "*"))
     return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
-
-
-def matching(root: str, pattern: str) -> Iterator[str]:
-    """Yield the files and folders of the repository that a pattern means, by their paths in it; no links."""
-    yield from islice((path for path in _below(root, "", pattern) if matches(path, pattern)), MOST_FOLDERS)
 
 
 def _below(root: str, folder: str, pattern: str) -> Iterator[str]:

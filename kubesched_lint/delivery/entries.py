@@ -70,7 +70,7 @@ class Repository(Struct, frozen=True):
         wanted = os.path.realpath(place)
         begins = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
         if cluster or (begins and not any(is_within(os.path.realpath(e.path), wanted) for e in self._syncs())):
-            return Entry(path, cluster=cluster or next(iter(self.following(place).clusters), IN_CLUSTER))
+            return Entry(path, cluster=cluster or next(iter(self._clusters(place)), IN_CLUSTER))
         if os.path.isfile(wanted):
             return Entry(path)
         syncs = [*self._syncs()] or [*self._themselves(self._roots)]
@@ -103,15 +103,19 @@ class Repository(Struct, frozen=True):
         folder = folder_in(self.root, path.lstrip("/"), self.root)
         return folder not in ("", self.root) and is_within(os.path.realpath(document.path), folder)
 
-    def following(self, path: str) -> ArgoFollowing:
+    def following(self, path: str, building: Building) -> ArgoFollowing:
         """Follow the Applications that begin at or below a path. Raises OSError."""
-        tool = kustomizer()
-        assert tool is not None, "whoever asks has looked for a tool"
         wanted = os.path.realpath(path)
         first = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
-        following = ArgoFollowing(Building(self.root, tool), addresses_in(self.documents, self.root))
+        following = ArgoFollowing(building, addresses_in(self.documents, self.root))
         following.follow(first)
         return following
+
+    def _clusters(self, path: str) -> Sequence[str]:
+        """Return the clusters that get what begins at or below a path."""
+        tool = kustomizer()
+        assert tool is not None, "whoever asks has looked for a tool"
+        return self.following(path, Building(self.root, tool)).clusters
 
     def _of_argo_cd(self) -> Iterator[Entry]:
         """Yield an entry for each cluster that Applications of this repository name."""
@@ -120,7 +124,7 @@ class Repository(Struct, frozen=True):
         paths = sorted({one.path for one in self.applications})
         folders = [os.path.dirname(path) or os.curdir for path in paths]
         place = paths[0] if len(paths) == 1 else os.path.commonpath(folders or [os.curdir]) or os.curdir
-        clusters = self.following(place).clusters if paths else ()
+        clusters = self._clusters(place) if paths else ()
         for cluster in clusters:
             shown = f"{place}{MARK}{cluster}" if len(clusters) > 1 else place
             yield Entry(shown, made_by="Argo CD", cluster=cluster)
@@ -138,8 +142,7 @@ class Repository(Struct, frozen=True):
                 sync = mapping(mapping(mapping(spec.get("values")).get("instance")).get("sync"))
                 yield from self._synced(document, sync, ("spec", "values", "instance", "sync", "path"))
             elif self._is_sync(document):
-                by = kustomization_of(document)
-                yield Entry(self._shown(by.path), by, "gotk-sync")
+                yield from self._begun(kustomization_of(document), "gotk-sync")
 
     def _synced(self, document: Document, sync: object, at: Path) -> Iterator[Entry]:
         path = mapping(sync).get("path")
@@ -147,7 +150,7 @@ class Repository(Struct, frozen=True):
             kind, name = mapping(sync).get("kind") or "GitRepository", mapping(sync).get("name") or _OWN
             spec = {"path": path, "sourceRef": {"kind": kind, "name": name}}
             by = FluxKustomization(document.namespace or _OWN, str(name), spec, document.location(at))
-            yield Entry(self._shown(path), by, f"{document.kind} {document.name}")
+            yield from self._begun(by, f"{document.kind} {document.name}")
 
     def _is_sync(self, document: Document) -> bool:
         """Return whether it is the Kustomization that ``flux bootstrap`` writes: it applies its own file."""
@@ -170,7 +173,7 @@ class Repository(Struct, frozen=True):
         for document in self.kustomizations:
             by = kustomization_of(document)
             if os.path.realpath(document.path) in roots and self._holds(by.path, document):
-                yield Entry(self._shown(by.path), by)
+                yield from self._begun(by)
 
     def _outermost(self) -> Iterator[Entry]:
         """Yield where Kustomizations begin that no other one applies: folders that apply themselves, else their files;
@@ -187,8 +190,11 @@ class Repository(Struct, frozen=True):
         for folder, paths in sorted(beside.items()):
             yield self.entry(folder or os.curdir) if len(paths) > 1 else Entry(paths[0])
 
-    def _shown(self, path: str) -> str:
-        return os.path.relpath(os.path.normpath(os.path.join(self.root, path.lstrip("/"))))
+    def _begun(self, by: FluxKustomization, made_by: str = "") -> Iterator[Entry]:
+        """Yield the entry of a Kustomization's folder; none if that is outside the repository, as behind a link."""
+        folder = os.path.normpath(os.path.join(self.root, by.path.lstrip("/")))
+        if "\0" not in folder and is_within(os.path.realpath(folder), self.root):
+            yield Entry(os.path.relpath(folder), by, made_by)
 
 
 def _named_by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
@@ -272,7 +278,7 @@ class AppliedSet(Struct, frozen=True):
 def applied_set(repository: Repository, entry: Entry, building: Building) -> AppliedSet:
     """Follow an entry point."""
     if entry.cluster:
-        argo = repository.following(place_of_entry(entry.path))
+        argo = repository.following(place_of_entry(entry.path), building)
         return AppliedSet(entry, tuple(argo.applications), tuple(argo.files(entry.cluster)))
     first = repository.first(entry)
     following = Following(building, first[0].source if first else ("", ""))

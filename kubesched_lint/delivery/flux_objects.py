@@ -60,8 +60,8 @@ class FluxKustomization(Struct, frozen=True):
         changed.update({key: [*listed(value.get(key)), *items] for key, items in more.items() if items})
         images = listed(spec.get("images"))
         if images:
-            names = {image.get("name") for image in images if isinstance(image, dict)}
-            kept = (one for one in listed(value.get("images")) if mapping(one).get("name") not in names)
+            names = {str(mapping(image).get("name")) for image in images}
+            kept = (one for one in listed(value.get("images")) if str(mapping(one).get("name")) not in names)
             changed["images"] = [*kept, *images]
         return changed
 

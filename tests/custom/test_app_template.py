@@ -175,6 +175,26 @@ def test_a_release_says_why_it_is_not_read(old: str, new: str, why: str) -> None
     assert (release.why, release.namespace, release.name) == (why, "shop", "web")
 
 
+def test_many_containers_that_wait_for_each_other_are_ordered_at_once() -> None:
+    """A chain against the order of names, with a claim for each."""
+    numbers = range(3_000)
+    chain = {f"c{n:04}": {"image": "x", "dependsOn": f"c{n + 1:04}"} for n in numbers} | {"c3000": {"image": "x"}}
+    claims = {f"v{n}": {"size": "1Gi", "accessMode": "ReadWriteOnce"} for n in numbers}
+    value = {"controllers": {"web": {"containers": chain}}, "persistence": claims}
+    values = Values(
+        Document("r.yaml", 0, "HelmRelease", "v2", Text("", {"spec": {"values": value}}), 1), "r", "n", value
+    )
+    web, *others = objects_of(values, CHART)
+    assert [one["name"] for one in web.value["spec"]["template"]["spec"]["containers"]] == sorted(chain, reverse=True)
+    assert len(others) == len(numbers)
+
+
+def test_too_many_controllers_are_not_read() -> None:
+    many = "".join(f"      c{number}: {{containers: {{a: {{image: x}}}}}}\n" for number in range(201))
+    found = read(RELEASE.replace("    controllers:\n", f"    controllers:\n{many}"))
+    assert [release.why for release in found.releases] == ["more than 200 controllers"]
+
+
 def test_the_chart_and_values_may_stand_elsewhere() -> None:
     source = (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: chart, namespace: shop}\n"

@@ -10,8 +10,10 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.delivery import argocd
 from kubesched_lint.delivery.argocd_objects import matches
 from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import EVERYTHING, Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.delivery.test_flux_sets import WEB, write
@@ -149,6 +151,48 @@ def test_other_generators_are_said(repo: Path) -> None:
     found = read({**files, "argo/all.yaml": generated("[{clusters: {}}]")})
     (skipped,) = found.skipped
     assert "what its generator clusters finds is not in this repository" in skipped.reason
+
+
+LONG = f"{{list: {{elements: [{', '.join(f'{{n: {number}}}' for number in range(300))}]}}}}"
+NESTED = "{list: {}}"
+for _ in range(4):
+    NESTED = f"{{matrix: {{generators: [{LONG}, {NESTED}]}}}}"
+
+
+@pytest.mark.parametrize(
+    ("generators", "words"),
+    [
+        ("[{matrix: {generators: []}}]", "its generator (none)"),
+        ("[{merge: {}}]", "its generator (none)"),
+        (f"[{NESTED}]", "make more than 16 MiB"),
+    ],
+)
+def test_generators_that_make_nothing_end(repo: Path, generators: str, words: str) -> None:
+    files = {"a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
+    found = read({**files, "argo/all.yaml": generated(generators)})
+    (skipped,) = found.skipped
+    assert words in skipped.reason
+
+
+def test_an_application_that_is_not_read_is_said(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two with one name, and of too many: what they define may be what another object needs."""
+    write(repo, {f"{name}/x.yaml": web(name) for name in "abc"})
+    found = read({"argo/a.yaml": application("a", own("a")), "argo/b.yaml": application("a", own("b"))})
+    assert names(found) == ["shop/a"]
+    assert [skipped.reason for skipped in found.skipped] == ["another Application a was read before it"]
+    assert not found.is_complete
+    monkeypatch.setattr(argocd, "MOST_FOLDERS", 1)
+    found = read({"argo/b.yaml": application("b", own("b")), "argo/c.yaml": application("c", own("c"))})
+    assert [error.message for error in found.errors] == ["not read: the set has more than 1 Applications"]
+
+
+def test_a_folder_may_be_excluded(repo: Path) -> None:
+    files = {"a/a.yaml": web("a"), "b/b.yaml": web("b"), "argo/a.yaml": application("a", own("a"))}
+    write(repo, {**files, "argo/b.yaml": application("b", own("b"))})
+    options = Options(applied=True, exclude=Globs(("b",)), together=(EVERYTHING,))
+    found = read_manifests(["argo"], options)
+    assert names(found) == ["shop/a"]
+    assert [skipped.reason for skipped in found.left_out] == ["b is excluded"]
 
 
 def test_each_cluster_is_a_set(repo: Path) -> None:

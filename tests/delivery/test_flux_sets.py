@@ -108,6 +108,12 @@ def test_a_folder_is_built_with_what_flux_adds(repo: Path, has_kustomization: bo
     assert "labels" not in web.pod.labels
 
 
+def test_an_image_whose_name_is_no_text_is_kubectls_to_refuse(repo: Path) -> None:
+    files = {"clusters/prod/apps.yaml": flux("apps", "./apps", "  images: [{name: [1]}]\n"), "apps/web.yaml": WEB}
+    (error,) = read(files).errors
+    assert "Flux applies nothing of Kustomization flux-system/apps" in error.message
+
+
 def test_a_made_kustomization_lists_folders_with_their_own(repo: Path) -> None:
     patched = "resources: [web.yaml]\nnameSuffix: -x\n"
     web = workload({"clusters/prod/inner/kustomization.yaml": patched, "clusters/prod/inner/web.yaml": WEB})
@@ -283,6 +289,16 @@ def test_entry_points_are_what_syncs_a_folder(repo: Path) -> None:
     read_us = read_manifests(["clusters/us"], Options(applied=True))
     (error,) = read_us.errors
     assert (error.path, error.line) == ("x/release.yaml", 4)
+
+
+@pytest.mark.parametrize("path", ["../..", "link", '"a\\0b"'])
+def test_no_entry_point_is_outside_the_repository(
+    repo: Path, tmp_path_factory: pytest.TempPathFactory, path: str
+) -> None:
+    (repo / "link").symlink_to(tmp_path_factory.mktemp("outside"))
+    instance = "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata: {name: flux}\n"
+    write(repo, {"instance.yaml": f"{instance}spec: {{sync: {{path: {path}}}}}\n"})
+    assert [entry.path for entry in repository_of(".").entries()] == ["clusters/prod"]
 
 
 def test_without_them_they_are_kustomizations_that_no_other_applies(repo: Path) -> None:

@@ -31,7 +31,6 @@ from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
@@ -42,6 +41,7 @@ from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.eviction import may_evict, surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
+from kubesched_lint.scheduler.tolerance import leaves
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
 
@@ -224,7 +224,7 @@ def _is_quiet(setting: Setting, number: int) -> bool:
 
 def _stays(setting: Setting, bound: BoundPod) -> bool:
     node = setting.nodes[setting.index.positions[bound.node]]
-    return not any(leaves(bound.pod, taint) for taint in node.taints)
+    return not any(leaves(bound.pod.tolerations, taint) for taint in node.taints)
 
 
 @once_per_setting

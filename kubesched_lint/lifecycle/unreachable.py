@@ -22,13 +22,12 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.contenders import counted, repelling
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.least import least_placed
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, zones
 from kubesched_lint.model.pod import Pod, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, tolerates_any
+from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, leaves, tolerates_any
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 
 _LET_GO = "deleting the Node, or its taint node.kubernetes.io/out-of-service, ends that"
@@ -83,7 +82,7 @@ def _reasons(setting: Setting, event: str, number: int) -> Iterator[str]:
 def _stays(pod: Pod) -> bool:
     """Whether a pod may stay on an unreachable node, or be bound to it."""
     is_let_in = any(tolerates_any(pod.tolerations, taint) for taint in UNREACHABLE if taint.effect == FILTERING[0])
-    return is_let_in or not any(leaves(pod, taint) for taint in UNREACHABLE)
+    return is_let_in or not any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
 
 
 def _is_exclusive(setting: Setting, pod: Pod) -> bool:

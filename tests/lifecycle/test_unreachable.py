@@ -136,6 +136,15 @@ def test_pods_that_tolerate_the_taints_are_not_replaced() -> None:
     assert "tolerate the taints" in found.why
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_the_first_toleration_of_a_taint_says_how_long_a_pod_stays(is_first: bool) -> None:
+    toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    both = [toleration, {**toleration, "tolerationSeconds": 60}]
+    spec = {"tolerations": both if is_first else both[::-1]}
+    found = of("web", "node-loss", workload("Deployment", "web", 2, spec))
+    assert (ends(found)[1] == FINE) is not is_first
+
+
 @pytest.mark.parametrize("spec", [{}, {"tolerations": STAYS}])
 @pytest.mark.parametrize("event", LOSSES)
 def test_a_daemon_set_wants_nothing_of_unreachable_nodes(event: str, spec: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from kubesched_lint.analysis.limits import MOST_SPARE
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS
-from kubesched_lint.scheduler.tolerance import tolerates
+from kubesched_lint.scheduler.tolerance import leaves
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -190,11 +190,8 @@ def _evicting(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
 def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
     if not taints or bound.owner is not None or bound.terminating:
         return bound
-    for taint in taints:
-        first = next((t for t in bound.pod.tolerations if tolerates(t, taint)), None)
-        if first is None or first.seconds is not None:
-            return replace(bound, terminating=True)
-    return bound
+    leaving = any(leaves(bound.pod.tolerations, taint) for taint in taints)
+    return replace(bound, terminating=True) if leaving else bound
 
 
 def usable_without_transient(it: Member) -> NodeSet:

@@ -18,7 +18,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import REGION, ZONE, Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import CSINode
-from kubesched_lint.scheduler.tolerance import UNREACHABLE, tolerates
+from kubesched_lint.scheduler.tolerance import UNREACHABLE, leaves
 
 Names = frozenset[str]
 _LARGE_ZONE, _PARTLY_OUT = 50, 0.55
@@ -116,9 +116,13 @@ class NodeChange(Struct, frozen=True):
         """
         if node in self.lost:
             return True
-        if node in self.unreachable and node not in self.halted and any(leaves(pod, taint) for taint in UNREACHABLE):
+        if (
+            node in self.unreachable
+            and node not in self.halted
+            and any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
+        ):
             return True
-        return any(node in names and leaves(pod, taint) for names, taint in self.tainted)
+        return any(node in names and leaves(pod.tolerations, taint) for names, taint in self.tainted)
 
 
 def made_unreachable(names: Iterable[str], nodes: Sequence[Node]) -> NodeChange:
@@ -148,20 +152,6 @@ def _is_ready(node: Node) -> bool:
 
 def _is_partly_out(down: int, nodes: int) -> bool:
     return 2 < down < nodes <= _LARGE_ZONE and down >= _PARTLY_OUT * nodes
-
-
-def leaves(pod: Pod, taint: Taint) -> bool:
-    """Return whether a taint on its node makes a pod leave, at once or when a toleration ends."""
-    if taint.effect != "NoExecute":
-        return False
-    used = [t for t in pod.tolerations if tolerates(t, taint)]
-    return not used or any(t.seconds is not None for t in used)
-
-
-def stays_for_a_while(pod: Pod, taint: Taint) -> int:
-    """Return for how many seconds a pod tolerates a taint that makes it leave; 0 if it leaves at once."""
-    used = [t for t in pod.tolerations if tolerates(t, taint)] if taint.effect == "NoExecute" else []
-    return max(0, min((t.seconds for t in used if t.seconds is not None), default=0))
 
 
 class Hypothesis(Struct, frozen=True):

@@ -31,17 +31,17 @@ from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.hypotheses import leaves
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, knows_scheduler
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.eviction import NOBODY, may_evict, preempting_priority
+from kubesched_lint.scheduler.eviction import may_evict, surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
+from kubesched_lint.scheduler.tolerance import leaves
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
 
@@ -224,7 +224,7 @@ def _is_quiet(setting: Setting, number: int) -> bool:
 
 def _stays(setting: Setting, bound: BoundPod) -> bool:
     node = setting.nodes[setting.index.positions[bound.node]]
-    return not any(leaves(bound.pod, taint) for taint in node.taints)
+    return not any(leaves(bound.pod.tolerations, taint) for taint in node.taints)
 
 
 @once_per_setting
@@ -426,9 +426,8 @@ def _may_force(setting: Setting, number: int) -> bool:
     The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
     """
     pod = setting.pods[number]
-    preempts = knows_scheduler(pod) and preempting_priority(pod) > NOBODY
     is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
-    return preempts and not (pod.required_affinity or is_held)
+    return surely_preempts(pod) and not (pod.required_affinity or is_held)
 
 
 def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:

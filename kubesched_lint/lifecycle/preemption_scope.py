@@ -178,6 +178,10 @@ def _ranks(setting: Setting, number: int) -> Iterator[int]:
 
 def _untold(setting: Setting, members: Sequence[int]) -> str:
     """Return which pod of others may be preempted without anybody knowing where it goes; empty if none."""
+    forced = next((i for i in members if setting.pods[i].node_name and _eagerness(setting, i) > NOBODY), None)
+    if forced is not None:
+        pod = setting.pods[forced]
+        return f"preemption: which pods the kubelet of {pod.node_name} drives out for {setting.workloads[forced]}"
     followed = _followed(setting)
     lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
     if lost is None:

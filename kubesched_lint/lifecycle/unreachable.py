@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.contenders import counted, repelling
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.hypotheses import leaves
+from kubesched_lint.lifecycle.least import least_placed
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, zones
 from kubesched_lint.model.pod import Pod, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, tolerates_any
+from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, leaves, tolerates_any
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 
 _LET_GO = "deleting the Node, or its taint node.kubernetes.io/out-of-service, ends that"
@@ -82,7 +82,7 @@ def _reasons(setting: Setting, event: str, number: int) -> Iterator[str]:
 def _stays(pod: Pod) -> bool:
     """Whether a pod may stay on an unreachable node, or be bound to it."""
     is_let_in = any(tolerates_any(pod.tolerations, taint) for taint in UNREACHABLE if taint.effect == FILTERING[0])
-    return is_let_in or not any(leaves(pod, taint) for taint in UNREACHABLE)
+    return is_let_in or not any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
 
 
 def _is_exclusive(setting: Setting, pod: Pod) -> bool:
@@ -163,12 +163,23 @@ def _least(setting: Setting, event: str, number: int, deleted: EventBounds) -> i
     if reasons == [STATEFUL]:
         lost = _most_lost(setting, event, number)
         in_order = setting.workloads[number].pod_management != "Parallel"
-        # In order, a pod that is preempted comes back only after those before it: not while one of them terminates.
-        return 0 if lost and in_order and may_be_preempted(setting, number) else wanted - lost
+        return 0 if lost and in_order and _may_lack_others(setting, event, number) else wanted - lost
     spread = [c for c in pod.spread if c.is_hard]
     if reasons == [_EMPTY] and len(spread) == 1 and _counts_only_own(setting, number, spread[0]):
         return _least_beside_empty(setting, event, number, spread[0])
     return 0
+
+
+def _may_lack_others(setting: Setting, event: str, number: int) -> bool:
+    """Whether further pods may be missing after a loss: made in order, none comes while one before it terminates.
+
+    Preempted ones are missing, and those that did not run before: a hypothesis may take what kept them waiting.
+    """
+    if may_be_preempted(setting, number):
+        return True
+    wanted = setting.wanted(number)
+    asked = setting.supposes(event) is not None and not _stands(setting, number)
+    return asked and least_placed(setting, number, wanted, fresh=True, others_stay=True).pods < wanted
 
 
 def _most_lost(setting: Setting, event: str, number: int) -> int:

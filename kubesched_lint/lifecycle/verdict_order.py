@@ -44,7 +44,7 @@ def _rank(cell: Cell | None) -> int:
 
 def _missing(cell: Cell | None) -> tuple[int, int]:
     """Return the fewest and the most pods that an event leaves without a node."""
-    if cell is None or cell.verdict in (FINE, LIKELY, NONE):
+    if cell is None or cell.is_harmless:
         return 0, 0
     return max(cell.wanted - cell.bound.most, 0), max(cell.wanted - cell.bound.least, 0)
 

@@ -90,6 +90,16 @@ class Cell(Struct, frozen=True):
     unreachable: Cell | None = None
     """The end if their Node objects stay."""
 
+    @property
+    def ends_well(self) -> bool:
+        """Whether every followed order ends well, proven or not."""
+        return self.verdict in (FINE, LIKELY)
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it ends well, or the event does not concern the workload."""
+        return self.ends_well or self.verdict == NONE
+
 
 def nothing(event: str, text: str = "–") -> Cell:
     return Cell(event, NONE, 0, Range(0, 0, "closed-form"), text=text)

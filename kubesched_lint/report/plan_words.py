@@ -20,7 +20,7 @@ from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
-from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
@@ -110,7 +110,7 @@ def _ran(cell: Cell) -> str:
 
 def reasons(cell: Cell) -> Iterator[str]:
     """Yield the reason of a cell that is not fine, the message of Kubernetes and one course of events."""
-    if cell.verdict not in (FINE, LIKELY, NONE):
+    if not cell.is_harmless:
         yield f"{event_title(cell.event)} {mark(cell)}: {cell.why or verdict_words(cell)}"
         if cell.message:
             yield f"{cell.says}: {cell.message}"
@@ -121,7 +121,7 @@ def reasons(cell: Cell) -> Iterator[str]:
 
 def stays_fine(change: CellChange) -> bool:
     """Return whether only numbers of pods differ, and nothing goes wrong before or after."""
-    return all(cell is None or cell.verdict in (FINE, LIKELY, NONE) for cell in (change.before, change.after))
+    return all(cell is None or cell.is_harmless for cell in (change.before, change.after))
 
 
 def cell_note(change: CellChange) -> str:
@@ -156,7 +156,7 @@ def _sizes(before: Cell, after: Cell) -> str:
 
 
 def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
-    return cell is not None and cell.verdict in (FINE, LIKELY)
+    return cell is not None and cell.ends_well
 
 
 # --- findings -------------------------------------------------------------------------------------------------------

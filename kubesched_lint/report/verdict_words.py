@@ -88,7 +88,7 @@ def shade(cell: Cell, *, is_error: bool = True) -> str:
 
 def needs_a_word(cell: Cell) -> bool:
     """Return whether the cell needs an explanation."""
-    return cell.verdict not in (FINE, LIKELY, NONE)
+    return not cell.is_harmless
 
 
 def mark(cell: Cell) -> str:

@@ -13,17 +13,31 @@ from operator import or_
 
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 
 NOBODY = -(1 << 40)
 """A priority below all that the API server accepts: a pod that preempts with it preempts nothing."""
+CRITICAL = 2_000_000_000
+"""Pods of this priority or more are critical (SystemCriticalPriority)."""
 
 
 def preempting_priority(pod: Pod) -> int:
-    """Return the priority below which the pod may preempt others (PodEligibleToPreemptOthers); else ``NOBODY``."""
-    if pod.preemption_policy == "Never" or pod.node_name or pod.scheduling_gates or not profile_of(pod).preempts:
+    """Return the priority below which the pod may preempt others; else ``NOBODY``.
+
+    The scheduler decides by PodEligibleToPreemptOthers. If the pod names its node, the kubelet does, which makes room
+    for critical pods alone, whatever their policy (``pkg/kubelet/preemption``, IsCriticalPodBasedOnPriority).
+    """
+    priority = pod.priority or 0
+    if pod.node_name:
+        return priority if priority >= CRITICAL else NOBODY
+    if pod.preemption_policy == "Never" or pod.scheduling_gates or not profile_of(pod).preempts:
         return NOBODY
-    return pod.priority or 0
+    return priority
+
+
+def surely_preempts(pod: Pod) -> bool:
+    """Return whether the scheduler surely preempts weaker pods if only their removal opens a node to the pod."""
+    return knows_scheduler(pod) and not pod.node_name and preempting_priority(pod) > NOBODY
 
 
 def may_evict(pod: Pod, other: Pod) -> bool:

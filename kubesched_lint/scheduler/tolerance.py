@@ -44,6 +44,23 @@ def tolerates_any(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return any(tolerates(t, taint) for t in tolerations)
 
 
+def leaves(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Return whether a taint on its node makes a pod leave, at once or when its toleration ends."""
+    first = _first(tolerations, taint)
+    return taint.effect == "NoExecute" and (first is None or first.seconds is not None)
+
+
+def stays_for_a_while(tolerations: Iterable[Toleration], taint: Taint) -> int:
+    """Return for how many seconds a pod tolerates a taint that makes it leave; 0 if it leaves at once."""
+    first = _first(tolerations, taint)
+    return 0 if first is None else max(0, first.seconds or 0)
+
+
+def _first(tolerations: Iterable[Toleration], taint: Taint) -> Toleration | None:
+    """Return the only toleration of a taint that counts, if a pod has several (GetMatchingTolerations)."""
+    return next((t for t in tolerations if tolerates(t, taint)), None)
+
+
 def first_untolerated(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> Taint | None:
     """Return the first taint of NoSchedule or NoExecute effect that no toleration covers."""
     return next(untolerated(tolerations, taints), None)

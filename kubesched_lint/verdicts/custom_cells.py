@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.controllers.bounds import rolling_bounds, unknown_scale
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import Matrix, Row
-from kubesched_lint.lifecycle.verdicts import FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
 from kubesched_lint.model.workload import IN_OWN_ORDER, Custom
 
 _AT_A_WEIGHT = "a canary that waits at a weight may want one pod more than the replicas, and that pod may find no room"
@@ -38,13 +38,13 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
         return _why_unscaled(number, custom, matrix)
     events = matrix.whole.parts(cell.event)
     told = next((custom.unknown[event] for event in sorted(events) if event in custom.unknown), "")
-    if told == IN_OWN_ORDER and cell.verdict in (FINE, LIKELY) and number not in matrix.whole.running:
+    if told == IN_OWN_ORDER and cell.ends_well and number not in matrix.whole.running:
         told = ""  # equal pods change places, so it ends well in any order
     if not told and "drain" in events:
         told = unknown_scale(matrix.whole.workloads[number], matrix.setting.objects.budgets)
     if told:
         return "" if cell.verdict == NONE and cell.event != "rollout" else told
-    may_wait = "rollout" in events and cell.verdict in (FINE, LIKELY) and _may_wait_at_a_weight(number, matrix)
+    may_wait = "rollout" in events and cell.ends_well and _may_wait_at_a_weight(number, matrix)
     return _AT_A_WEIGHT if may_wait else ""
 
 

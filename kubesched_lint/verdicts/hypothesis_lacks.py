@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.lacks import Lack
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.lifecycle.hypotheses import NodeChange, stays_for_a_while
+from kubesched_lint.lifecycle.hypotheses import NodeChange
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.model.node import Taint
+from kubesched_lint.scheduler.tolerance import stays_for_a_while
 from kubesched_lint.text import many
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World
@@ -24,7 +25,7 @@ def lacks_of_hypothesis(setting: Setting, number: int, world: World) -> Iterator
         yield Lack("which devices the new nodes have", True)
     taint = _coming_back(setting, change, number)
     if taint is not None:
-        seconds = many(stays_for_a_while(setting.pods[number], taint), "second")
+        seconds = many(stays_for_a_while(setting.pods[number].tolerations, taint), "second")
         why = f"it tolerates {taint} for {seconds}: its pods must leave, and may come back"
         yield Lack(f"where its pods come to rest ({why})", True)
 

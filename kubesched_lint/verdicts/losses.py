@@ -106,8 +106,7 @@ def _worse(deleted: Cell, other: Cell, number: int, matrix: Matrix) -> Cell:
     bound = _together(deleted.bound, unreachable.bound)
     if _badness(unreachable) <= _badness(deleted):
         return replace(deleted, bound=bound, **ends)
-    good = unreachable.verdict in (FINE, LIKELY)
-    text = unreachable.text if good else f"{unreachable.text.removesuffix(' ?')}{UNREACHABLE}"
+    text = unreachable.text if unreachable.ends_well else f"{unreachable.text.removesuffix(' ?')}{UNREACHABLE}"
     return replace(unreachable, bound=bound, text=f"{text} ?" if unreachable.text.endswith(" ?") else text, **ends)
 
 
@@ -124,5 +123,5 @@ def _together(one: Range, other: Range) -> Range:
 def _told(cell: Cell, setting: Setting, place: int) -> Cell:
     """Return the cell of unreachable nodes with what makes the difference, and what helps."""
     reason = work.tried(lambda: why_apart(setting, cell.event, place), "")
-    is_said = not reason or reason in cell.why or cell.verdict in (FINE, LIKELY)
+    is_said = not reason or reason in cell.why or cell.ends_well
     return cell if is_said else replace(cell, why=f"{cell.why}; {reason}" if cell.why else reason)

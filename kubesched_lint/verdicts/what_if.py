@@ -24,7 +24,7 @@ from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, not_known, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import Workload
@@ -323,7 +323,7 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
 
 def _with_spares(cell: Cell, world: World) -> Sequence[World]:
     """Return the world with all nodes that pools could add during an event, for a cell that ends badly."""
-    spare = None if cell.verdict in (FINE, LIKELY, NONE) else with_spares(world)
+    spare = None if cell.is_harmless else with_spares(world)
     return () if spare is None else (spare,)
 
 
@@ -336,9 +336,9 @@ def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
 
 def _helped(cell: Cell, more: Cell) -> Cell:
     """Return the cell without proof, because nodes come and go; ``more`` is the cell with all possible nodes."""
-    if cell.verdict in (FINE, LIKELY, NONE):
+    if cell.is_harmless:
         return _doubted(cell)
-    if more.verdict in (FINE, LIKELY):
+    if more.ends_well:
         return _doubted(_assuming(more, MEANWHILE))
     if cell.verdict == BAD and more.verdict != BAD:
         return _perhaps_helped(cell, more)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.model.pod import Pod, knows_scheduler
-from kubesched_lint.scheduler.eviction import NOBODY, preempting_priority
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.eviction import surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.staying import staying_beside_set
@@ -65,10 +65,9 @@ def _runs_again(world: World, one: Returning, rivals: _Rivals) -> bool:
 
 
 def _is_kept_out_by_room_alone(pod: Pod) -> bool:
-    preempts = knows_scheduler(pod) and preempting_priority(pod) > NOBODY
     looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread) or pod.group
     needs = pod.host_ports or pod.volumes or pod.resource_claims
-    return preempts and not (looks or needs)
+    return surely_preempts(pod) and not (looks or needs)
 
 
 def _rivals(world: World, rank: int, gone: Sequence[Returning]) -> _Rivals:

@@ -53,6 +53,16 @@ def test_a_pod_with_a_controller_comes_again_and_takes_the_room_of_weaker_ones()
     assert cell(found, "low", "deploy").bound.least == 0, "the guest may be there first"
 
 
+@pytest.mark.parametrize(("name", "is_refused"), [("", True), ("system-node-critical", False)])
+def test_a_kubelet_makes_room_for_critical_pods_that_name_their_node(name, is_refused):
+    """CriticalPodAdmissionHandler of the kubelet evicts weaker pods, although no scheduler preempts them."""
+    cluster = one_node(guest("old-1", owner="ReplicaSet old"))
+    web = workload("Deployment", "web", 1, asking("3", nodeName=NODE, priorityClassName=name))
+    found = cell(report_of(cluster, web, events=("deploy",)), "web", "deploy")
+    assert (found.verdict == BAD and found.proven) is is_refused
+    assert any(f.rule == "pods-stay-pending" for f in lint(objects=[web], cluster=cluster).findings) is is_refused
+
+
 def test_a_daemonset_pod_waits_where_it_was():
     cluster = sketch(2, "a", "4", "110", *(guest(f"agent-{n}", f"w-a-{n}", owner="DaemonSet agent") for n in (1, 2)))
     result = report_of(cluster, HIGH, strong(2), events=("deploy", "node-loss"))

@@ -76,6 +76,25 @@ def test_a_preempted_pod_of_a_stateful_set_waits_for_one_that_terminates(managem
     assert (found.unreachable and found.unreachable.bound[:2]) == (least, 3)
 
 
+@pytest.mark.parametrize(("management", "least"), [("OrderedReady", 5), ("Parallel", 6)])
+def test_pods_that_are_not_made_yet_wait_for_one_that_terminates(management: str, least: int) -> None:
+    """The small zone holds the others at five pods. If it is out, db-5 finds a node, and db-6 is made behind db-0."""
+    nodes = [
+        {"name": zone, "count": n, "zones": [zone], "allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}}
+        for zone, n in (("a", 4), ("b", 4), ("c", 1))
+    ]
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes, "objects": []}
+    cluster = cluster_from([("cluster.yaml", json.dumps(value).encode())], "cluster.yaml")
+    (constraint,) = spread(nodeTaintsPolicy="Honor")["topologySpreadConstraints"]
+    spec = {"topologySpreadConstraints": [{**constraint, "labelSelector": {"matchLabels": {"app": "db"}}}]}
+    db = workload("StatefulSet", "db", 7, {**spec, **apart("db", HOSTNAME)}, podManagementPolicy=management)
+    event = "lose zone=c:unreachable"
+    exact = of("db", event, db, cluster=cluster, suppose=_lose("zone=c"))
+    counted = of("db", event, db, cluster=cluster, suppose=_lose("zone=c"), states=1)
+    assert tuple(exact.bound) == (least, least, "search")
+    assert counted.bound.least <= least, "else counting contradicts the search"
+
+
 def test_an_unreachable_zone_counts_as_empty_unless_taints_are_honored() -> None:
     found = of("web", "zone-loss", workload("Deployment", "web", 6, spread()))
     assert ends(found) == (FINE, BAD)
@@ -115,6 +134,15 @@ def test_pods_that_tolerate_the_taints_are_not_replaced() -> None:
     assert ends(found)[0] == FINE
     assert found.verdict in (BAD, DEPENDS)
     assert "tolerate the taints" in found.why
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_the_first_toleration_of_a_taint_says_how_long_a_pod_stays(is_first: bool) -> None:
+    toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    both = [toleration, {**toleration, "tolerationSeconds": 60}]
+    spec = {"tolerations": both if is_first else both[::-1]}
+    found = of("web", "node-loss", workload("Deployment", "web", 2, spec))
+    assert (ends(found)[1] == FINE) is not is_first
 
 
 @pytest.mark.parametrize("spec", [{}, {"tolerations": STAYS}])

@@ -15,7 +15,7 @@ from kubesched_lint.commands.simulate.found import SimulationReport, seen
 from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, REFUSED, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
@@ -42,8 +42,8 @@ class CellChange(Struct, frozen=True):
     @property
     def is_lost(self) -> bool:
         """Whether it was ok, and nobody knows how it ends now."""
-        ends = self.before, self.after
-        return all(ends) and ends[0].verdict in (FINE, LIKELY) and ends[1].verdict == UNKNOWN  # type: ignore[union-attr]
+        was_ok = self.before is not None and self.before.ends_well
+        return was_ok and self.after is not None and self.after.verdict == UNKNOWN
 
     def becomes_bad(self, *, proven: bool) -> bool:
         """Whether it ends badly now: for certain, or with these nodes; and did not, or not for certain, before."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, LIKELY, NONE, Cell, Range, Witness, not_known, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, Witness, not_known, words
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -91,7 +91,7 @@ def with_proofs(
 
 def _hanging(cell: Cell) -> Cell:
     """Return what is known of a cell whose pods get nodes and fail there: a bad end stays one."""
-    return not_known(cell, ("pods hang after they are bound",)) if cell.verdict in (FINE, LIKELY) else cell
+    return not_known(cell, ("pods hang after they are bound",)) if cell.ends_well else cell
 
 
 def _proven(cell: Cell, one: Judged, running: int) -> Cell:

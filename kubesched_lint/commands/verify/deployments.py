@@ -231,7 +231,7 @@ def _trouble(forecast: Forecast, ref: ObjectRef, seen: Seen, phase: RecordedPhas
     if not seen.in_trouble:
         return
     cell = forecast.cells.get((ref, phase.event))
-    predicted = (cell is not None and cell.verdict not in (FINE, LIKELY, NONE)) or bool(forecast.warnings(ref))
+    predicted = (cell is not None and not cell.is_harmless) or bool(forecast.warnings(ref))
     yield Answer("trouble reported", predicted, str(seen), cell.text if cell is not None else "nothing")
     if seen.failure and phase.event == "deploy":
         words = _PREFIX.sub("", seen.failure)

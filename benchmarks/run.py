@@ -1,6 +1,6 @@
 """Prints the table of speed: what was measured, its goal, whether it is met, and how cost grows with size.
 
-``python benchmarks/run.py [--only NAME]… [--markdown]`` from the repository; ``--markdown`` prints the README's table.
+``python benchmarks/run.py [--only NAME]… [--markdown]`` from the repository; ``--markdown`` prints it as Markdown.
 Each name is a module of this folder with a function ``rows``. References run in the same run, so compare ratios between
 machines: ``python -c pass``, ``yaml.CSafeLoader``, and kube-linter if it is installed. The least CPU of several rounds
 counts, because other load only adds. Exit code 1 if a goal is missed or an exponent is above ``MOST_GROWTH``.
@@ -78,7 +78,7 @@ def number(value: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=TABLE, metavar="NAME", help=", ".join(TABLE))
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     asked = parser.parse_args()
     line, met = markdown if asked.markdown else text, True
     print(machine() + "\n")

@@ -60,7 +60,7 @@ def why(
         bool, typer.Option("--keep-running", help="Keep the pods of the workload's running revision in place.")
     ] = False,
     alone: Annotated[bool, typer.Option("--alone", help="Do not place the pods of the other manifests first.")] = False,
-    each: Annotated[bool, typer.Option("--each", help="Print one row per node; do not group similar nodes.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Print one row per node, with its scores; no groups.")] = False,
     output: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TEXT,
     seed: Annotated[int, typer.Option(help="Seed of the random choices that place the other pods.")] = 0,
     color: ColorOption = Color.AUTO,

@@ -1,4 +1,4 @@
-"""What lint says of the mistakes of ``fixtures/clouds``, from ``expected.json``, as a part of docs/pools.md.
+"""What lint says of the mistakes of ``fixtures/clouds``, from ``expected.json``, as a part of docs/research/clouds.md.
 
 python scripts/cloud_table.py           # write the part
 """
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripts.cloud_fixtures import FOLDER, descriptions
 
-PAGE = Path(__file__).parents[1] / "docs" / "pools.md"
+PAGE = Path(__file__).parents[1] / "docs" / "research" / "clouds.md"
 BEGIN = "<!-- generated: scripts/cloud_table.py writes this part from fixtures/clouds/expected.json -->"
 END = "<!-- end of the generated part -->"
 DECISIONS = ("complete", "open", "")

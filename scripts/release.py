@@ -30,7 +30,7 @@ NAMING = {
     "templates/gitlab-ci.yml": _INSTALLED,
     "templates/lint/template.yml": _INSTALLED,
     "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml": _INSTALLED,
-    "docs/ci.md": _INSTALLED,
+    "docs/ci-more.md": _INSTALLED,
 }
 """The files that name the version, and where: recipes install the version that they were tried with."""
 

@@ -30,6 +30,7 @@ USING = [
     *WORKFLOWS,
     ROOT / "action.yml",
     ROOT / "docs/ci.md",
+    ROOT / "docs/ci-more.md",
     ROOT / "examples/shop-repo/.github/workflows/kubesched.yml",
 ]
 
@@ -70,7 +71,12 @@ def test_the_image_of_the_gitlab_job_cannot_change() -> None:
 
 
 def test_recipes_name_images_with_their_digests() -> None:
-    recipes = [ROOT / "docs/ci.md", *(ROOT / "examples").rglob(".gitlab-ci.yml"), *(ROOT / "templates").rglob("*.yml")]
+    recipes = [
+        ROOT / "docs/ci.md",
+        ROOT / "docs/ci-more.md",
+        *(ROOT / "examples").rglob(".gitlab-ci.yml"),
+        *(ROOT / "templates").rglob("*.yml"),
+    ]
     texts = [file.read_text() for file in recipes]
     named = [name for text in texts for name in re.findall(r"^ *(?:- )?image: (\S+/\S+)", text, re.MULTILINE)]
     assert named

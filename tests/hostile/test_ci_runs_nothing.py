@@ -253,6 +253,7 @@ RECIPES = [
     *(ROOT / "templates").rglob("*.yml"),
     *(ROOT / "packaging").rglob("*.y*ml"),
     ROOT / "docs" / "ci.md",
+    ROOT / "docs" / "ci-more.md",
     *(ROOT / "examples").rglob("*.yml"),
     ROOT / ".pre-commit-hooks.yaml",
 ]

@@ -15,6 +15,7 @@ from kubesched_lint.manifests.document import Document
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path, Source
     from kubesched_lint.manifests.changes import Change
+    from kubesched_lint.manifests.fragments import Fragment
 
 _FIXED: Mapping[str, tuple[Path, ...]] = {
     "Deployment": (("spec", "selector"),),
@@ -81,6 +82,21 @@ def written(remedy: Remedy, document: Document) -> tuple[Remedy, Document]:
         raise ChangeError(f"the card of {document.kind} does not say where its controller takes that value from")
     changes = tuple(replace(change, at=move.at) for change, move in zip(remedy.changes, moves, strict=True))
     return replace(remedy, changes=changes), home
+
+
+def in_source(remedy: Remedy, document: Document) -> tuple[Remedy, Fragment] | None:
+    """Return the remedy of a rendered object as a change of the document that it is rendered from, and that document.
+
+    None if no single document sets the values, or none is rendered again when it changes.
+    """
+    if document.rendering is None or document.filled_in is not None:
+        return None
+    found = document.rendering.setting(document, [change.at for change in remedy.changes])
+    if found is None:
+        return None
+    fragment, places = found
+    changes = tuple(replace(change, at=at) for change, at in zip(remedy.changes, places, strict=True))
+    return replace(remedy, changes=changes), fragment
 
 
 def is_fixed(kind: str, change: Change) -> bool:

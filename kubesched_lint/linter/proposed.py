@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import is_added
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Source
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.manifests.document import Document
@@ -37,7 +37,13 @@ def is_any_written(findings: Iterable[Judged], world: World) -> bool:
 
 def _is_written(judged: Judged, world: World) -> bool:
     try:
-        sources = [remedy.source or source_of(judged) for remedy in proposed(judged, world)]
+        return any(_changes_a_file(remedy, judged) for remedy in proposed(judged, world))
     except Exception:  # --diff and --fix report it
         return False
-    return any(isinstance(s, Document) and s.rendering is None and s.filled_in is None for s in sources)
+
+
+def _changes_a_file(remedy: Remedy, judged: Judged) -> bool:
+    source = remedy.source or source_of(judged)
+    if not isinstance(source, Document) or source.filled_in is not None:
+        return False
+    return source.rendering is None or in_source(*written(remedy, source)) is not None

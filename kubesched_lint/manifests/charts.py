@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -39,6 +39,9 @@ class ChartRendering(Struct, frozen=True, eq=False):
 
     def origins(self, document: Document) -> Iterator[Fragment]:
         return iter(())
+
+    def setting(self, document: Document, paths: Sequence[Path]) -> None:
+        return None  # a template has expressions where the text has values
 
     def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
         """Return the location in the rendered text, with the template as the place nearby.

@@ -51,6 +51,12 @@ class Rendering(Protocol):
         """Yield the source documents of a rendered document."""
         ...
 
+    def setting(self, document: Document, paths: Sequence[Path]) -> tuple[Fragment, tuple[Path, ...]] | None:
+        """Return the source document that sets the values at these paths, and where it has them; of a value that is
+        not there, its nearest parent. None if no single one does, or if changes of files would not be rendered again.
+        """
+        ...
+
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         """Return an entry of the rendered text with the path to display."""
         ...

@@ -106,7 +106,8 @@ def outcome_of(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) ->
     text, starts = _without_origins(tree, done)
     path = f"{os.path.normpath(tree.folder)}{RENDERED}"
     how = f"{tool.name} {os.path.normpath(tree.folder)}"
-    rendering = KustomizeRendering(text, how, *_sources(tree), starts)
+    as_it_stands = not (tree.root or tree.applied_by)
+    rendering = KustomizeRendering(text, how, *_sources(tree), starts, as_it_stands)
     return InputFile(path, text.encode("utf-8", "surrogateescape"), rendering=rendering)
 
 

@@ -41,6 +41,8 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
     kustomizations: tuple[Written, ...]
     others: tuple[Written, ...]
     starts: dict[int, str] = field(default_factory=dict)
+    as_it_stands: bool = False
+    """The folder's files alone make the text, without settings of Flux or Argo CD."""
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         return replace(entry, rendering=self) if isinstance(entry, Document) else entry
@@ -62,6 +64,17 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
             fragment, where = found
             return Location(fragment.path, fragment.span(where, key=key and where[-1:] == path[-1:]))
         return Location(document.path, document.span(path, key=key), self._near(document, path, origin))
+
+    def setting(self, document: Document, paths: Sequence[Path]) -> tuple[Fragment, tuple[Path, ...]] | None:
+        origin = self._origin(document)
+        found = [self._written(document, path, origin) for path in paths] if self.as_it_stands else []
+        places = [place for place in found if place is not None]
+        homes = {(one.path, one.line, one.indent) for one, _ in places}
+        if len(places) != len(found) or len(homes) != 1:
+            return None
+        lengths = [len(existing(document.value, path)) for path in paths]
+        ends = (path[length:] for path, length in zip(paths, lengths, strict=True))
+        return places[0][0], tuple((*where, *end) for (_, where), end in zip(places, ends, strict=True))
 
     def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
         if origin is None:

@@ -49,6 +49,11 @@ class Proposal(Struct, frozen=True):
         return key_of(self.judged, self.remedy)
 
     @property
+    def edit(self) -> tuple[str, int, str]:
+        """What is changed and how; the values of changes are mappings, too, so they are compared as text."""
+        return self.path, self.number, repr(self.remedy.changes)
+
+    @property
     def shifts(self) -> bool:
         """Whether this remedy may change the meaning of paths in other remedies."""
         return any(isinstance(change, Remove) for change in self.remedy.changes)

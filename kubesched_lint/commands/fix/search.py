@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.analysis.remedy import Remedy, written
+from kubesched_lint.analysis.remedy import Remedy, in_source, written
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
@@ -206,6 +206,21 @@ class _State(Struct, frozen=True, dict=True):
         return all(subject != finding.object for _, subject in self._worse_than(before))
 
 
+def _proposal(workspace: Workspace, judged: Judged, remedy: Remedy, document: Document) -> tuple[Workspace, Proposal]:
+    """Return the workspace with the file open that a remedy changes, and the proposal. Raises ChangeError."""
+    if document.rendering is None:
+        workspace, number = workspace.open(document)
+        return workspace, Proposal(judged, remedy, document.path, number)
+    found = in_source(remedy, document)
+    if found is None:
+        raise ChangeError(by_hand(remedy, document))
+    changed, source = found
+    workspace, number_there = workspace.open_source(source)
+    if number_there is None:
+        raise ChangeError(by_hand(remedy, document))
+    return workspace, Proposal(judged, changed, source.path, number_there)
+
+
 class _FixSearch:
     """Cluster, options and rules of the run, and the remedies that it has tried."""
 
@@ -252,8 +267,10 @@ class _FixSearch:
         return number_of(finding for finding in state.open if subject_of(finding) in self._wanted)
 
     def linted(self, workspace: Workspace) -> _State:
-        """Return the linter's results for the files of the workspace. Uses one trial, and the steps that it takes."""
-        self._trials += 1
+        """Return the linter's results for the files of the workspace. Uses a trial, one for each kustomization that was
+        rendered for it, and the steps that it takes.
+        """
+        self._trials += 1 + workspace.rendered
         if self._left is None:
             most = MOST_STEPS if self._only is None else MOST_STEPS // 2
             self._left = most + STEPS_EACH * len(workspace.manifests.documents)
@@ -300,14 +317,11 @@ class _FixSearch:
         claimed: dict[tuple[str, int], str] = {}
         for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
             try:
-                remedy, document = written(remedy, document)
-                if document.rendering is not None:
-                    raise ChangeError(by_hand(remedy, document))
-                workspace, number = workspace.open(document)
+                workspace, proposal = _proposal(workspace, judged, *written(remedy, document))
             except ChangeError as reason:
                 self._refuse(judged, remedy, reason)
                 continue
-            proposal = Proposal(judged, remedy, document.path, number)
+            number = proposal.number
             if claimed.setdefault((proposal.path, number), judged.rule.slug) == judged.rule.slug:
                 batch.append(proposal)
                 if proposal.shifts:
@@ -339,7 +353,11 @@ class _FixSearch:
     def _with(self, before: _State, batch: Sequence[Proposal]) -> _State:
         """Return the state with the whole batch applied if that helps, else with what helps of each part of it."""
         workspace, made, fixes = before.workspace, [], {}
+        done: set[tuple[str, int, str]] = set()
         for proposal in batch:
+            if proposal.edit in done:  # another environment has the same finding
+                made.append(proposal)
+                continue
             try:
                 if self._read > LARGEST:
                     raise ChangeError("one run changes no more text: run --fix again to continue")
@@ -348,6 +366,7 @@ class _FixSearch:
                 fixes[placed(proposal.judged.finding)] = fix_of(proposal, workspace, after_this)
                 workspace = after_this
                 made.append(proposal)
+                done.add(proposal.edit)
             except ChangeError as reason:
                 self._refuse(proposal.judged, proposal.remedy, reason)
         if not made or self.is_spent:

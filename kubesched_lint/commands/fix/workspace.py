@@ -14,15 +14,18 @@ from typing import IO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.commands.fix.rerendering import rendered_again
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.files import content, opened, place_of
 from kubesched_lint.findings import Path
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.document import Document, Text
 from kubesched_lint.manifests.editing import splice_of, spliced
+from kubesched_lint.manifests.fragments import Fragment, fragments
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
+from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.second_reader import Made, objection
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.writing import kept, replacing
@@ -51,6 +54,8 @@ class OpenFile(Struct, frozen=True, dict=True):
     unrendered: bool
     kinds: Kinds = SHIPPED
     made: tuple[tuple[int, Change], ...] = ()
+    is_source: bool = False
+    """Objects are rendered from it; it is none of the set's own files."""
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
@@ -84,6 +89,8 @@ class OpenFile(Struct, frozen=True, dict=True):
         return objection(before, after, [Made(last_lines[number], change) for number, change in self.made])
 
     def read(self, data: bytes) -> Iterator[Entry]:
+        if self.is_source:
+            return _sources(self.path, data)
         held = self.in_kustomization
         return documents(self.path, data, self.kinds.is_read, in_kustomization=held, unrendered=self.unrendered)
 
@@ -99,6 +106,8 @@ class Workspace(Struct, frozen=True):
     open_files: Mapping[str, OpenFile | None] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
     buffers: Mapping[str, bytes] = field(default_factory=dict)
+    rendered: int = 0
+    """Number of kustomizations that were rendered to read the set again."""
 
     def open(self, document: Document) -> tuple[Workspace, int]:
         """Return the workspace with the document's file open, and the document's index there. Raises ChangeError."""
@@ -122,6 +131,25 @@ class Workspace(Struct, frozen=True):
             raise ChangeError("another fix has changed the document")
         return workspace, number
 
+    def open_source(self, source: Fragment) -> tuple[Workspace, int | None]:
+        """Return the workspace with a file open from which objects are rendered, and the index of the document there;
+        None if it is written inside another one. Raises ChangeError.
+        """
+        path = source.path
+        if path in self.closed:
+            raise ChangeError(self.closed[path])
+        workspace = self
+        if path not in self.open_files:
+            data = _bytes(path)
+            if data is None or self.buffers.get(path, data) != data:
+                raise ChangeError("the file has changed since it was read")
+            open_file = OpenFile(path, data, data, (), in_kustomization=False, unrendered=False, is_source=True)
+            open_file = replace(open_file, entries=tuple(open_file.read(data)))
+            workspace = replace(self, open_files={**self.open_files, path: open_file})
+        known = workspace.open_files[path]
+        documents = () if known is None else known.documents
+        return workspace, next((n for n, one in enumerate(documents) if one.line == source.line), None)
+
     def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
         """Return the workspace with the changes, made in order, in one object of an open file. Raises ChangeError."""
         open_file = self.open_files[path]
@@ -131,15 +159,24 @@ class Workspace(Struct, frozen=True):
         return replace(self, open_files={**self.open_files, path: open_file})
 
     def reread(self, namespace: str) -> Workspace:
-        """Return the workspace with the manifest set read from the changed files."""
-        fresh = {
-            path: iter(open_file.documents) for path, open_file in self.open_files.items() if open_file is not None
-        }
-        found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
+        """Return the workspace with the manifest set read from the changed files, and rendered from them."""
+        open_files = [open_file for open_file in self.open_files.values() if open_file is not None]
+        fresh = {one.path: iter(one.documents) for one in open_files if not one.is_source}
         read = self.manifests
+        changed = {one.path: one.data for one in open_files if one.is_source}
+        again = rendered_again(read.documents, changed, read.kinds)
+        found: list[Entry] = []
+        told: set[KustomizeRendering] = set()
+        for document in read.documents:
+            made_by = document.rendering
+            if not isinstance(made_by, KustomizeRendering) or made_by not in again:
+                found.append(next(fresh[document.path]) if document.path in fresh else document)
+            elif made_by not in told:
+                told.add(made_by)
+                found += again[made_by]
         entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.given_errors)
-        made = manifest_set(entries, namespace, kinds=self.manifests.kinds)
-        return replace(self, manifests=replace(made, before=self.manifests.before))
+        made = manifest_set(entries, namespace, kinds=read.kinds)
+        return replace(self, manifests=replace(made, before=read.before), rendered=len(again))
 
     @property
     def differing(self) -> tuple[OpenFile, ...]:
@@ -150,6 +187,13 @@ class Workspace(Struct, frozen=True):
             if open_file is not None and open_file.data != open_file.first
         )
         return tuple(sorted(open_files, key=lambda open_file: open_file.path))
+
+
+def _sources(path: str, data: bytes) -> Iterator[Document]:
+    """Yield the documents of a file, whatever they are: manifests, patches and kustomizations."""
+    text = text_of(path, data)
+    for number, one in enumerate(fragments(path, text) if isinstance(text, str) else ()):
+        yield Document(path, number, one.kind, "", Text(one.text, one.value), one.line, is_plain=one.is_plain)
 
 
 def _within(change: Change, document: Document) -> Change:

@@ -6,7 +6,7 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain
 from math import inf
@@ -16,8 +16,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
@@ -28,7 +27,7 @@ from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
-from kubesched_lint.lifecycle.rooms import Room, apart, repelled_by_others, room_of
+from kubesched_lint.lifecycle.rooms import kept_apart, repelled_by_others, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
@@ -36,7 +35,7 @@ from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
+from kubesched_lint.scheduler.capacity import Room, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import (
     NO_OTHERS,
@@ -107,10 +106,10 @@ def _ceilings(
         most = min(most, 1)
     room = room_of(setting, like, usable, most)
     before = room_of(setting, like, setting.usable[number] & ~repelled, most) if without else room
-    total = room.total(most)
+    total = room.within(usable, most)
     for term in terms:
         key = term.topology_key
-        each = apart(room, key, index, most)
+        each = room.apart(key, index, usable, most)
         beside = f", nodes without it {each.loose} more" if each.loose else ""
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
@@ -144,12 +143,7 @@ def _ceilings(
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
     """Return the anti-affinity terms that keep any two pods of a workload apart; ``mixed``: also of two revisions."""
-    pod = as_checked(setting.pods[number])
-    return tuple(
-        t
-        for t in pod.required_anti_affinity
-        if setting.selects(t, pod, pod) and (not mixed or reaches_old(setting, t.selector, number))
-    )
+    return tuple(t for t in kept_apart(setting, number) if not mixed or reaches_old(setting, t.selector, number))
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:
@@ -165,8 +159,8 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
 
     The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
-    pod = setting.pods[number]
-    apart = {t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)}
+    pod = as_checked(setting.pods[number])
+    apart = {term.topology_key for term in kept_apart(setting, number)}
     if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
         return False
     if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
@@ -283,19 +277,19 @@ def most_beside(
     key = pod.required_affinity[0].topology_key
     moving = moving and not (with_nodes and index.one_node_each(key) and not hosts.run)
     usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
-    like = replace(pod, required_anti_affinity=_apart(setting, number, mixed=mixed))
-    room = dict(copies(like, setting.cluster, usable, _on_each(setting, number, wanted) if surges else 1))
+    terms, most = _apart(setting, number, mixed=mixed), _on_each(setting, number, wanted) if surges else 1
+    room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
     changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
     if hosts.stay and not (changing or moving):
         there = others.where(hosts.outside)
         nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
-        total = _held_apart(like, nodes, room, index)
+        total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
         return Counted(min(total, wanted), why, near=hosts.who(setting))
     if not (changing or moving or hosts.run) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
-    sizes = sorted(_held_apart(like, nodes, room, index) for nodes in domains)
+    sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
     found = hosts.most(setting, moving=moving)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
@@ -348,18 +342,6 @@ def _hosts_of(setting: Setting, number: int) -> _Hosts:
     return _Hosts(members, running, list(others.drawing(setting, number)))
 
 
-def _held_apart(pod: Pod, nodes: NodeSet, room: Mapping[int, int], index: NodeIndex) -> int:
-    """Return how many pods fit on nodes with so much room each, where its anti-affinity keeps any two apart."""
-    held = sum(room.get(position, 0) for position in positions(nodes))
-    if pod.required_anti_affinity:
-        open_ = of([position for position in positions(nodes) if room.get(position)])
-        for term in pod.required_anti_affinity:
-            loose = open_ & ~index.with_key(term.topology_key)
-            each = index.domains_of(term.topology_key, open_) + sum(room[position] for position in positions(loose))
-            held = min(held, each)
-    return held
-
-
 def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
     """Return the most domains that pods of a workload may use during an event; ``moving`` counts each pod twice."""
     if moving:
@@ -369,12 +351,12 @@ def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
     )
 
 
-def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping[int, int]) -> dict[int, int]:
+def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
     """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
     ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
-    for position, most in room.items():
+    for position, most in room.on.items():
         found[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
@@ -382,7 +364,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping
             # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
-    return found
+    return Room(found)
 
 
 def at_once(setting: Setting, number: int, count: int) -> int:
@@ -452,10 +434,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
         values = [node.labels.get(key) for node in setting.nodes]
         columns.append([value is not None for value in values] if index.one_node_each(key) else values)
     columns += (digits(nodes, len(setting.nodes)) for nodes in counted)
-    found: dict[tuple[object, ...], int] = {}
-    for position, alike in enumerate(zip(*columns, strict=True)):
-        found.setdefault(alike, position)
-    return found.values()
+    return map(lowest, grouped(enumerate(zip(*columns, strict=True))).values())
 
 
 def number_of_domains(number: int, key: str) -> str:

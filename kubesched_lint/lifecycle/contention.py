@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.cluster.nodeset import NodeSet, digits, of
+from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -90,10 +90,7 @@ def _kinds(
     reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable, setting.index.all})
     amounts = (setting.cluster.ledger.free(resource) for resource in sorted(demand))
     columns = (*amounts, *(digits(nodes, len(setting.nodes)) for nodes in reaches))
-    found: dict[tuple[Hashable, ...], list[int]] = {}
-    for position, alike in enumerate(zip(*columns, strict=True)):
-        found.setdefault(alike, []).append(position)
-    return map(of, found.values())
+    return grouped(enumerate(zip(*columns, strict=True))).values()
 
 
 def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:

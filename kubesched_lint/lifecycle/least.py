@@ -28,7 +28,7 @@ from kubesched_lint.lifecycle.leading import is_led
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
-from kubesched_lint.lifecycle.rooms import open_but_for_affinity
+from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.node import domain_word
@@ -122,7 +122,7 @@ def least_placed(
         return _least_in_each_domain(ask, without)
     for constraint in ask.wide_spreads:
         return _least_spread(ask, constraint, without, mixed=mixed)
-    apart = ask.wide_apart or _near_apart(setting, pod)
+    apart = ask.wide_apart or _near_apart(setting, number)
     if apart is not None:
         return _least_apart(ask, apart, mixed=mixed)
     closed = min(ask.closed(wanted - 1, open_, ask.shut + nodes_fewer) + ask.shut, open_.bit_count())
@@ -146,7 +146,7 @@ def _ask(
     pod, index = as_checked(setting.pods[number]), setting.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
     spreads = [c for c in spreads if _counts_any(setting, number, c)]
-    apart = [t for t in pod.required_anti_affinity if wanted > 1 and setting.selects(t, pod, pod)]
+    apart = kept_apart(setting, number) if wanted > 1 else ()
     keys = [c.topology_key for c in spreads] + [t.topology_key for t in apart]
     near = any(map(index.one_node_each, keys))
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
@@ -170,10 +170,10 @@ def _ask(
     return _Ask(setting, number, wanted, open_, fewer, wide_spreads, separate, near, guests, shut, others_stay)
 
 
-def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
+def _near_apart(setting: Setting, number: int) -> PodAffinityTerm | None:
     """Return the only term that makes its pods repel each other; None if there are several or a hard spread."""
-    terms = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
-    return terms[0] if len(terms) == 1 and not any(c.is_hard for c in pod.spread) else None
+    terms, spread = kept_apart(setting, number), as_checked(setting.pods[number]).spread
+    return terms[0] if len(terms) == 1 and not any(c.is_hard for c in spread) else None
 
 
 # --- pods that constraints count --------------------------------------------------------------------------------------
@@ -407,7 +407,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     pod, index = setting.pods[number], setting.index
     surges = bool(daemon_bounds(setting.workloads[number].strategy, 1)[0])
     blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
-    apart = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    apart = kept_apart(setting, number)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Counted(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):

@@ -48,6 +48,17 @@ def test_pods_that_no_filter_keeps_apart_may_fill_one_node_together(plugin, kept
     assert is_enclosed(setting, "deploy")
 
 
+def test_affinity_that_no_filter_checks_leads_nowhere():
+    """Each node takes one pod of web and repels the next one, which must be near the first: if anybody checks that."""
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    web = _made("web", 2, "100m", affinity={"podAffinity": terms, "podAntiAffinity": terms})
+    unchecked = SchedulerProfile(filters=tuple(name for name in FILTERS if name != "InterPodAffinity"))
+    for profiles, most in (((), 1), ((unchecked,), 2)):
+        setting = Setting(_nodes(1000, 1000), Inventory(schedulers=profiles), (web, _made("db", 2, "950m")))
+        assert count(setting, "deploy", 0).most.pods == most
+
+
 def _other(name: str, node: str, *, repels: bool) -> BoundPod:
     term = PodAffinityTerm(ZONE, Selector((Requirement("app", "In", ("web",)),)))
     pod = Pod("default", {"app": "other" if repels else "web"}, required_anti_affinity=(term,) if repels else ())

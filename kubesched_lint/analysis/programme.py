@@ -137,10 +137,8 @@ def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[in
 
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required anti-affinity to itself: one pod per domain (``Problem.limit`` covers one per node)."""
-    for term in demand.pod.required_anti_affinity:
-        if not problem.world.index.one_node_each(term.topology_key) and problem.world.member(
-            demand.workload
-        ).repels_itself(term):
+    for term in problem.world.member(demand.workload).kept_apart:
+        if not problem.world.index.one_node_each(term.topology_key):
             for row in _by_domain(problem, at, d, term.topology_key).values():
                 yield row, 1.0
 

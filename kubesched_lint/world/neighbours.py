@@ -44,13 +44,15 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     return blocked, tuple(holders)
 
 
-def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> frozenset[str]:
-    """Return the domains of a term's key in which one of ``others`` runs that the term repels."""
-    holding: NodeSet = EMPTY
-    for group in others.in_reach(term, it.workload.namespace):
-        if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
-            holding |= group.nodes
-    return frozenset(it.world.index.domains_with(term.topology_key, holding))
+def open_beside(it: Member, others: RunningPods) -> NodeSet:
+    """Return the usable nodes that no anti-affinity closes to this workload's pods while ``others`` stay."""
+    closed, _ = repelled_by_running(it, others)
+    if "InterPodAffinity" in profile_of(it.pod).filters:
+        for term in it.pod.required_anti_affinity:
+            for group in others.in_reach(term, it.workload.namespace):
+                if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
+                    closed |= it.world.index.spanned(term.topology_key, group.nodes)
+    return it.usable & ~closed
 
 
 def nodes_near_pods_of_nobody(it: Member) -> NodeSet:

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
-from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest
+from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, PORTS, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -49,40 +49,28 @@ from kubesched_lint.scheduler.topology import (
 from kubesched_lint.text import many, plural
 
 
-def most_placed(
-    setting: Setting,
-    number: int,
-    wanted: int,
-    without: NodeSet = 0,
-    *,
-    mixed: bool = False,
-    others_stay: bool = False,
-) -> Counted:
-    """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
+def most_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+    """Return the most pods of a workload that any order binds at once.
 
-    ``mixed``: some of the pods are of another revision, which some selectors do not match. Where older pods run, that
-    is so until a rollout ends, and it may never end. ``others_stay``: no event deletes pods of others.
+    Where older pods run, pods are of two revisions until a rollout ends, and it may never end.
     """
     if is_looser(setting, number):
         return Counted(wanted, "pods of an older template may stay")
-    mixed = mixed or is_mixed(setting, number)
-    return _most(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
+    mixed = meanwhile.mixed or is_mixed(setting, number)
+    return _most(setting, number, wanted, meanwhile._replace(mixed=mixed))
 
 
 def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
     """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
-    return _most(setting, number, wanted, 0, mixed=False, others_stay=True)
+    return _most(setting, number, wanted, Meanwhile(others_stay=True))
 
 
-def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool) -> Counted:
-    ceilings = _ceilings(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
-    every = [Counted(wanted, "all that are wanted"), *ceilings]
+def _most(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Counted:
+    every = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, meanwhile)]
     return min(every, key=lambda c: (c.pods, len(c.rests_on)))
 
 
-def _ceilings(
-    setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool
-) -> Iterator[Counted]:
+def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
@@ -90,7 +78,7 @@ def _ceilings(
     granted = quotas.cap(setting, number)
     if granted is not None:
         yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
-    usable = setting.usable[number] & ~without
+    usable = setting.usable[number] & ~meanwhile.lost
     if not usable:
         yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
         return
@@ -99,13 +87,13 @@ def _ceilings(
     if not usable:
         yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return
-    terms = _apart(setting, number, mixed=mixed)
+    terms = _apart(setting, number, meanwhile)
     most = min(wanted, _on_each(setting, number, wanted))
     like = replace(pod, required_anti_affinity=terms)
     if stands_alone(like, index, usable):
         most = min(most, 1)
     room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if without else room
+    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if meanwhile.lost else room
     total = room.within(usable, most)
     for term in terms:
         key = term.topology_key
@@ -114,18 +102,18 @@ def _ceilings(
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
         yield Counted(each.total, why, rests_on=ON_NOTHING)
-    attachable = most_attachable(setting, number, wanted, most, usable, room, mixed=mixed)
+    attachable = most_attachable(setting, number, wanted, most, usable, room, meanwhile)
     if attachable is not None:
         yield attachable
-    if not mixed and wanted > 1 and _shuns_its_like(setting, number):
+    if not meanwhile.mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
-        if mixed and not reaches_old(setting, constraint.selector, number):
+        if meanwhile.mixed and not reaches_old(setting, constraint.selector, number):
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before, others_stay=others_stay)
+        ceiling = _spread_ceiling(setting, number, constraint, most, room, before, meanwhile)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -141,9 +129,10 @@ def _ceilings(
         yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
 
 
-def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
-    """Return the anti-affinity terms that keep any two pods of a workload apart; ``mixed``: also of two revisions."""
-    return tuple(t for t in kept_apart(setting, number) if not mixed or reaches_old(setting, t.selector, number))
+def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
+    """Return the anti-affinity terms that keep any two of the pods of a workload apart, also of two revisions."""
+    terms = kept_apart(setting, number)
+    return tuple(t for t in terms if not meanwhile.mixed or reaches_old(setting, t.selector, number))
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:
@@ -186,29 +175,27 @@ def _spread_ceiling(
     constraint: SpreadConstraint,
     most: int,
     room: Room,
-    without: NodeSet,
     before: Room,
-    *,
-    others_stay: bool,
+    meanwhile: Meanwhile,
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which
-    bounds a loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
+    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, lost nodes do not, which bounds a
+    loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
     pods of others that come or go.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
     counted = _counted(setting, number, constraint)
-    if counted is None or (not others_stay and (counted.there or counted.coming)):
+    if counted is None or (not meanwhile.others_stay and (counted.there or counted.coming)):
         return None
-    bound = spread_bound(setting, number, constraint, room, most, without, counted)
+    bound = spread_bound(setting, number, constraint, room, most, meanwhile.lost, counted)
     if not bound.capacity:
         why = f"no node that it may use counts for its spread over {constraint.topology_key}"
         return Counted(0, why, rests_on=ON_NOTHING)
     total = bound.total
-    if without:
+    if meanwhile.lost:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
     why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
@@ -252,32 +239,20 @@ def _counted(setting: Setting, number: int, constraint: SpreadConstraint) -> Oth
     return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
-def most_beside(
-    setting: Setting,
-    number: int,
-    wanted: int,
-    *,
-    moving: bool = False,
-    with_nodes: bool = False,
-    mixed: bool = False,
-) -> Counted:
+def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
-
-    ``moving``: an event may have moved each matching pod to another domain, while pods stay in both domains.
-    ``with_nodes``: the event removes whole nodes, so where a domain is one node, all its pods go together.
-    ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     if not pod.required_affinity or setting.running.get(number) or setting.leaving:
         return Counted(wanted, "all that are wanted")
     hosts = _hosts_of(setting, number)
     key = pod.required_affinity[0].topology_key
-    moving = moving and not (with_nodes and index.one_node_each(key) and not hosts.run)
-    usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
-    terms, most = _apart(setting, number, mixed=mixed), _on_each(setting, number, wanted) if surges else 1
+    moving = meanwhile.hosts_move and not (meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run)
+    usable, surges = setting.usable[number], meanwhile.mixed or setting.workloads[number].kind != "DaemonSet"
+    terms, most = _apart(setting, number, meanwhile), _on_each(setting, number, wanted) if surges else 1
     room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
     changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
     if hosts.stay and not (changing or moving):
@@ -411,7 +386,7 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
         return best
     best = Counted(-1, "")
     for position in _unlike(setting, number, wanted):
-        found = most_placed(setting, number, wanted, 1 << position)
+        found = most_placed(setting, number, wanted, Meanwhile(lost=only(position)))
         best = found if found.pods > best.pods else best
         if best.pods >= wanted:
             break

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.contenders import counted, repelling
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import FRESH, Counted, EventBounds
 from kubesched_lint.lifecycle.least import least_placed
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, zones
@@ -180,7 +180,7 @@ def _may_lack_others(setting: Setting, event: str, number: int) -> bool:
         return True
     wanted = setting.wanted(number)
     asked = setting.supposes(event) is not None and not _stands(setting, number)
-    return asked and least_placed(setting, number, wanted, fresh=True, others_stay=True).pods < wanted
+    return asked and least_placed(setting, number, wanted, FRESH).pods < wanted
 
 
 def _most_lost(setting: Setting, event: str, number: int) -> int:

@@ -251,12 +251,10 @@ class _Courses:
             yield from self._from(step._replace(nodes=(*step.nodes, None), messages=(*step.messages, text)), placed)
 
     def _with(self, pod: Pod, position: int, step: _Step, placed: int) -> Iterator[Attempt]:
-        state = self._cycle.state
         work.spend(work.PLACE)
-        mark = state.mark()
-        self._cycle.put(pod, position)
-        yield from self._from(step, placed)
-        state.undo(mark)
+        with self._cycle.state.undone():
+            self._cycle.put(pod, position)
+            yield from self._from(step, placed)
 
     def _placed(self, step: _Step, position: int, placed: int) -> _Step:
         enough = self._cycle.is_enough(self._members + placed)

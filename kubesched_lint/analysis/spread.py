@@ -14,7 +14,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler import topology
-from kubesched_lint.scheduler.capacity import kind_of_copies
+from kubesched_lint.scheduler.capacity import copies_key
 from kubesched_lint.scheduler.topology import OthersCounted, SpreadRoom
 from kubesched_lint.world.neighbours import open_beside, others_selected
 from kubesched_lint.world.premises import running_premises
@@ -42,7 +42,7 @@ def spread_room(
     stay = beside or staying(it)
     waiting = {} if beside is None else pods_of_others(world).waiting
     asked = _Asked(
-        kind_of_copies(it.pod),
+        copies_key(it.pod),
         it.replicas if replicas is None else replicas,
         (key, constraint.max_skew, constraint.min_domains),
         counted,

@@ -21,7 +21,7 @@ from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.demand import demand_of, taken
 from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 from kubesched_lint.lifecycle.limits import FEW_RUN
-from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
+from kubesched_lint.lifecycle.rivals import Rivals, SameRoom, rivals_of, same_room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 
@@ -50,7 +50,7 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, soug
     found = _of_all_alike(setting, number, own, among, sought, full)
     if found is not None:
         return found
-    known, key = _known(setting), (*_likeness(setting, number), own, among, sought.enough)
+    known, key = _known(setting), (*_room_key(setting, number), own, among, sought.enough)
     if key not in known:
         known[key] = full(rivals_of(setting, number, own))
     return known[key]
@@ -65,7 +65,7 @@ def _of_all_alike(
     full: Callable[[Rivals], int],
 ) -> int | None:
     """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
-    same = workloads_alike(setting, number)
+    same = same_room_of(setting, number)
     enough, exactly = sought
     if same is None or own > same.most or (exactly and enough <= 0):  # no bound is below 0
         return None
@@ -99,7 +99,7 @@ class _Bound:
 
 
 @once_per_setting
-def _known_of_alike(setting: Setting) -> dict[tuple[Alike, Hashable], tuple[_Bound, _Bound]]:
+def _known_of_alike(setting: Setting) -> dict[tuple[SameRoom, Hashable], tuple[_Bound, _Bound]]:
     """Return the cache: (workloads, nodes) → the bounds beside the most and the least of their rivals."""
     return {}
 
@@ -110,7 +110,7 @@ def _known(setting: Setting) -> dict[Hashable, int]:
     return {}
 
 
-def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
+def _room_key(setting: Setting, number: int) -> tuple[Hashable, ...]:
     """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
     pod, workload = setting.pods[number], setting.workloads[number]
     is_daemon = workload.kind == "DaemonSet"

@@ -212,7 +212,7 @@ class _Search:
     def _is_known(self, course: _Course) -> bool:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""
         pairs = [(self.number(bound), at) for bound, at in course.on]
-        held = tuple(sorted(pairs)) if course.gone else self.cycle.shape(pairs)
+        held = tuple(sorted(pairs)) if course.gone else self.cycle.canonical(pairs)
         placed = {bound for bound, _ in course.on}
         left = tuple(self.number(bound) for bound in course.order if bound not in placed)
         key = left, tuple(map(self.number, course.coming)), held, course.gone

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, profile_of
-from kubesched_lint.scheduler.capacity import Room, copies, kind_of_copies
+from kubesched_lint.scheduler.capacity import Room, copies, copies_key
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
 
@@ -24,7 +24,7 @@ _NODES_A_STEP = 4
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
-    key = usable, most, kind_of_copies(pod)
+    key = usable, most, copies_key(pod)
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:

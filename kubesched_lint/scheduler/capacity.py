@@ -87,7 +87,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     return zip(at, room, strict=False)
 
 
-def kind_of_copies(pod: Pod) -> Hashable:
+def copies_key(pod: Pod) -> Hashable:
     """Return all that ``copies`` reads of a pod: on equal nodes, another pod of the kind has room as often."""
     pod = as_checked(pod)
     keys = (t.topology_key for t in pod.required_anti_affinity if _surely_selects_its_own(t, pod))

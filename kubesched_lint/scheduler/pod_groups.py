@@ -190,7 +190,7 @@ class GroupCycle:
     def _held(self, position: int) -> tuple[int, ...]:
         return tuple(sorted(placement.pod_class.number for placement in self._state.pods_on(position)))
 
-    def shape(self, held: Iterable[tuple[int, int]]) -> Hashable:
+    def canonical(self, held: Iterable[tuple[int, int]]) -> Hashable:
         """Return what (number of a pod's class, position) have in common with those on swapped nodes."""
         if self._kinds is None:
             return tuple(sorted(held))
@@ -273,7 +273,7 @@ class _Courses:
     def _is_known(self, step: _Step) -> bool:
         """Return whether an equal course was here: equal pods on the same nodes, and the same messages."""
         numbers = [self._cycle.number(pod) for pod in self._pods[: len(step.nodes)]]
-        held = self._cycle.shape((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
+        held = self._cycle.canonical((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
         told = sorted(zip(numbers, step.messages, strict=True))
         key = len(step.nodes), step.scheduled, step.needs_preemption, held, tuple(told)
         known = key in self._seen

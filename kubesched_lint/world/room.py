@@ -60,7 +60,7 @@ def domain_room(
 def room_beside(it: Member, most: int, others: RunningPods) -> capacity.Room:
     """Return the room of the nodes, at most ``most`` pods on each, that nobody repels ``beside`` pods of others."""
     nodes = open_beside(it, others)
-    known, key = _rooms(it.world), (capacity.kind_of_copies(it.pod), others, nodes, most)
+    known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
     if key not in known:
         known[key] = capacity.Room(dict(capacity.copies(it.pod, others.state, nodes, most)))
     return known[key]
@@ -110,7 +110,7 @@ def most_copies(
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
     pod = it.pod
-    key = capacity.kind_of_copies(pod), state, nodes
+    key = capacity.copies_key(pod), state, nodes
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for

@@ -7,10 +7,8 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import reduce
 from itertools import chain
 from math import inf
-from operator import and_
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -155,7 +153,7 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
     if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
     others = (*_kinds_that_run(setting), *(bound.pod for bound in setting.leaving))
-    return not any(all(setting.selects(t, pod, p) for t in pod.required_affinity) for p in others)
+    return not any(setting.draws(other, pod) for other in others)
 
 
 def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
@@ -254,10 +252,10 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
     usable, surges = setting.usable[number], meanwhile.mixed or setting.workloads[number].kind != "DaemonSet"
     terms, most = _apart(setting, number, meanwhile), _on_each(setting, number, wanted) if surges else 1
     room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
-    changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
+    changing = setting.draws(pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
     if hosts.stay and not (changing or moving):
         there = others.where(hosts.outside)
-        nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
+        nodes = usable & index.near(pod.required_affinity, there)
         total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
         return Counted(min(total, wanted), why, near=hosts.who(setting))
@@ -306,13 +304,9 @@ class _Hosts(NamedTuple):
         return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
 
 
-def _draws(setting: Setting, pod: Pod, other: Pod) -> bool:
-    return all(setting.selects(term, pod, other) for term in pod.required_affinity)
-
-
 def _hosts_of(setting: Setting, number: int) -> _Hosts:
     pod = setting.pods[number]
-    running = [bound for pods in setting.running.values() for bound in pods if _draws(setting, pod, bound.pod)]
+    running = [bound for pods in setting.running.values() for bound in pods if setting.draws(bound.pod, pod)]
     members = setting.selection.of_all(pod.required_affinity, pod.namespace)
     return _Hosts(members, running, list(others.drawing(setting, number)))
 

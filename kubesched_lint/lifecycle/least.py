@@ -32,7 +32,7 @@ from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
 from kubesched_lint.text import many
@@ -284,9 +284,7 @@ def _least_together(ask: _Ask) -> Counted:
     if any(t.topology_key != key for t in terms):
         return Counted(0, "required pod affinity depends on where others land")
 
-    def matches(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in terms)
-
+    matches_itself = setting.draws(pod, pod)
     domains = index.domains(key)
     staying = _staying(ask) & ~ask.meanwhile.lost
     for domain in domains.values() if staying else ():
@@ -295,11 +293,11 @@ def _least_together(ask: _Ask) -> Counted:
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
-    if not matches(pod) and is_blind(terms, setting.cluster):
+    if not matches_itself and is_blind(terms, setting.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
-    if not matches(pod) and not _is_led(ask):
+    if not matches_itself and not _is_led(ask):
         return Counted(0, "required pod affinity depends on where others land")
-    reach = ask.open_ if matches(pod) else 0
+    reach = ask.open_ if matches_itself else 0
     for contender in drawing(setting, number, terms):
         reach |= contender.nodes
     reach |= others.where(others.drawing(setting, number))
@@ -335,12 +333,10 @@ def _opens_by_itself(ask: _Ask) -> bool:
         return False
     pod = setting.pods[number]
 
-    def matches(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
-
-    if not matches(pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
+    if not setting.draws(pod, pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
         return False
-    return next(others.drawing(setting, number), None) is None and not any(matches(b.pod) for b in setting.leaving)
+    stays_away = not any(setting.draws(bound.pod, pod) for bound in setting.leaving)
+    return stays_away and next(others.drawing(setting, number), None) is None
 
 
 def _least_alone(ask: _Ask) -> Counted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -14,7 +14,6 @@ from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.world.running import RunningPods
-    from kubesched_lint.world.world import World
 
 
 def others_selected(it: Member, selector: Selector) -> Iterator[Workload]:
@@ -67,7 +66,7 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
     groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if _answers(it, g.pod)]
     if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
         return it.world.index.all
-    return nodes_near(it.world, terms, answering(it, everyone))
+    return it.world.index.near(terms, answering(it, everyone))
 
 
 def answers_itself(it: Member) -> bool:
@@ -93,14 +92,6 @@ def answering(it: Member, others: RunningPods) -> NodeSet:
 
 def is_answered_by_waiting(it: Member) -> bool:
     return any(_answers(it, pod) for pod in pods_of_others(it.world).waiting)
-
-
-def nodes_near(world: World, terms: Iterable[PodAffinityTerm], there: NodeSet) -> NodeSet:
-    """Return the nodes that share the domain of each term's key with one of ``there``."""
-    near = world.index.all
-    for term in terms:
-        near &= world.index.spanned(term.topology_key, there)
-    return near
 
 
 def may_be_answered_by_set(it: Member) -> bool:

@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler import capacity, tolerance
 from kubesched_lint.text import brief
-from kubesched_lint.world.neighbours import answering, answers_itself, is_answered_by_waiting, nodes_near, open_beside
+from kubesched_lint.world.neighbours import answering, answers_itself, is_answered_by_waiting, open_beside
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # checks without a cluster import this module too: the schedu
     from kubesched_lint.scheduler.capacity import Shortage
 
 
-class Room(Struct, frozen=True):
+class DomainRoom(Struct, frozen=True):
     """The domains for the replicas of a workload if each needs a topology domain for itself."""
 
     topology_key: str
@@ -44,7 +44,7 @@ class Room(Struct, frozen=True):
 
 def domain_room(
     it: Member, topology_key: str, term: PodAffinityTerm | None = None, beside: RunningPods | None = None
-) -> Room:
+) -> DomainRoom:
     """Return the topology domains of a key among the usable nodes.
 
     With ``term``, which keeps its pods apart, among those with room for a pod that nobody repels, ``beside`` pods of
@@ -54,7 +54,7 @@ def domain_room(
     if term is not None and others.pods:
         nodes = room_beside(it, 1, others).open_ or open_beside(it, others)
     lacking, domains = _domains(it.world, nodes, topology_key)
-    return Room(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
+    return DomainRoom(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
 
 
 def room_beside(it: Member, most: int, others: RunningPods) -> capacity.Room:
@@ -307,4 +307,4 @@ def nodes_near_running(it: Member) -> NodeSet | None:
     staying = answering(it, staying_beside_set(it.world)) if answers_itself(it) else keyed
     if not staying & keyed:
         return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
-    return nodes_near(it.world, terms, answering(it, all_running_pods(it.world)))
+    return it.world.index.near(terms, answering(it, all_running_pods(it.world)))

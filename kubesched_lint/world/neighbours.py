@@ -63,7 +63,7 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
     if not terms or answers_itself(it) or may_be_answered_by_set(it):
         return it.world.index.all
     everyone = all_running_pods(it.world)
-    groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if _answers(it, g.pod)]
+    groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if answers(it, g.pod)]
     if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
         return it.world.index.all
     return it.world.index.near(terms, answering(it, everyone))
@@ -71,10 +71,10 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
 
 def answers_itself(it: Member) -> bool:
     """Return whether the pods of a workload may satisfy their own required affinity."""
-    return _answers(it, it.pod)
+    return answers(it, it.pod)
 
 
-def _answers(it: Member, pod: Pod) -> bool:
+def answers(it: Member, pod: Pod) -> bool:
     """Return whether a pod may satisfy all terms of the workload's required affinity."""
     terms = it.pod.required_affinity
     return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
@@ -85,13 +85,13 @@ def answering(it: Member, others: RunningPods) -> NodeSet:
     found: NodeSet = EMPTY
     terms = it.pod.required_affinity
     for group in others.in_reach(terms[0], it.workload.namespace) if terms else others.alike:
-        if _answers(it, group.pod):
+        if answers(it, group.pod):
             found |= group.nodes
     return found
 
 
 def is_answered_by_waiting(it: Member) -> bool:
-    return any(_answers(it, pod) for pod in pods_of_others(it.world).waiting)
+    return any(answers(it, pod) for pod in pods_of_others(it.world).waiting)
 
 
 def may_be_answered_by_set(it: Member) -> bool:

@@ -248,22 +248,23 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
         return Counted(wanted, "all that are wanted")
     hosts = _hosts_of(setting, number)
     key = pod.required_affinity[0].topology_key
-    moving = meanwhile.hosts_move and not (meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run)
+    if meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run:
+        meanwhile = meanwhile._replace(hosts_move=False)
     usable, surges = setting.usable[number], meanwhile.mixed or setting.workloads[number].kind != "DaemonSet"
     terms, most = _apart(setting, number, meanwhile), _on_each(setting, number, wanted) if surges else 1
     room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
     changing = setting.draws(pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
-    if hosts.stay and not (changing or moving):
+    if hosts.stay and not (changing or meanwhile.hosts_move):
         there = others.where(hosts.outside)
         nodes = usable & index.near(pod.required_affinity, there)
         total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
         return Counted(min(total, wanted), why, near=hosts.who(setting))
-    if not (changing or moving or hosts.run) and index.one_node_each(key):
+    if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
-    found = hosts.most(setting, moving=moving)
+    found = hosts.most(setting, meanwhile)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
@@ -292,10 +293,10 @@ class _Hosts(NamedTuple):
         """Whether all are outside the set, and on nodes."""
         return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
 
-    def most(self, setting: Setting, *, moving: bool) -> int:
-        """Return the most domains that they may use during an event; ``moving`` counts each pod twice."""
-        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (2 if moving else 1)
-        return sum(_hosting(setting, i, moving=moving) for i in self.members) + outside + len(self.running)
+    def most(self, setting: Setting, meanwhile: Meanwhile) -> int:
+        """Return the most domains that they may use during an event."""
+        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (1 + meanwhile.hosts_move)
+        return sum(_hosting(setting, i, meanwhile) for i in self.members) + outside + len(self.running)
 
     def who(self, setting: Setting) -> tuple[Workload | str, ...]:
         """Return the workloads, and the name of a pod of each group: nobody asks most rows for names."""
@@ -311,9 +312,9 @@ def _hosts_of(setting: Setting, number: int) -> _Hosts:
     return _Hosts(members, running, list(others.drawing(setting, number)))
 
 
-def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
-    """Return the most domains that pods of a workload may use during an event; ``moving`` counts each pod twice."""
-    if moving:
+def _hosting(setting: Setting, number: int, meanwhile: Meanwhile) -> int:
+    """Return the most domains that pods of a workload may use during an event; one that moves counts twice."""
+    if meanwhile.hosts_move:
         return 2 * most_pods(setting, number) if setting.usable[number] else 0
     return at_once(
         setting, number, most_pods(setting, number) if setting.running.get(number) else setting.wanted(number)

@@ -57,8 +57,7 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
     All ``members`` must be modelled. The scheduler takes them in the given order.
     """
     state = lasting_state(world)
-    mark = state.mark()
-    try:
+    with state.undone():
         pods = [list(_pods(world.member(workload))) for workload in members]
         wanted = [sum(one.left for one in own) for own in pods]
         created = granted(list(zip(members, wanted, strict=True)), world)
@@ -70,8 +69,6 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict
             workload: most - count + sum(one.left for one in own)
             for workload, own, most, count in zip(members, pods, wanted, created, strict=True)
         }
-    finally:
-        state.undo(mark)
 
 
 def _pods(it: Member) -> Iterator[Queued]:

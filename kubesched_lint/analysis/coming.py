@@ -60,6 +60,8 @@ class Coming(Struct, frozen=True):
             from random import Random
 
             Random(self.seed).shuffle(found)
+            for one in found:
+                one.alternate = True
         elif self.first:
             place = {workload: -number for number, workload in enumerate(world.as_created)}
             found.sort(key=lambda one: (self._group(one.workload), place[one.workload]))

@@ -7,8 +7,9 @@ from itertools import islice
 from msgspec import Struct
 
 from kubesched_lint.analysis.limits import MOST_NODES_BESIDE
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, of, only, positions
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.partly_compared import same_values
@@ -58,12 +59,9 @@ def _doubtful(it: Member, daemon: Member) -> NodeSet:
     nodes &= _open_at_first(daemon) if nodes else nodes
     if not nodes or pod.required_affinity or pod.spread:
         return nodes
-    mark = state.mark()
-    try:
+    with state.undone():
         state.place_many(it.pod, {at: most for at, most in copies(it.pod, state, nodes, it.replicas) if most})
         return nodes & ~diagnose(pod, state).feasible
-    finally:
-        state.undo(mark)
 
 
 def _open_at_first(daemon: Member) -> NodeSet:
@@ -81,20 +79,19 @@ def _known(world: World) -> dict[Member, NodeSet]:
 
 def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut | None:
     state, pod, here = lasting_state(it.world), it.pod, only(position)
-    mark = state.mark()
-    try:
+    with state.undone():
         ((_, most),) = copies(pod, state, here, it.replicas)
-        count = 0
-        while count < most and (forced or diagnose(pod, state).feasible & here):
-            state.place(pod, position)
-            count += 1
+        ours = Copies(pod, None, most)
+        if forced:
+            state.place_many(pod, {position: most})
+            ours.left = 0
+        else:
+            Placing([ours], state, choose=lowest, among=here).run()
         diagnosis = diagnose(daemon.pod, state)
         if diagnosis.feasible & here:
             return None
         reasons = tuple(r.reason for r in diagnosis.reasons(position))
-        return LockedOut(it.world.index.names[position], count, reasons, reachable=not forced)
-    finally:
-        state.undo(mark)
+        return LockedOut(it.world.index.names[position], most - ours.left, reasons, reachable=not forced)
 
 
 def too_small(it: Member, daemon: Member) -> str:

@@ -174,10 +174,9 @@ def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
     state = at_rest(world).state
     names = state.index.names
     for among in domains(gang, world):
-        mark = state.mark()
         queue = [Copies(bound.pod, None, 1, name=bound.name) for bound in waiting]
-        found = Placing(queue, state, choose=lowest, among=among).run().placed
-        state.undo(mark)
+        with state.undone():
+            found = Placing(queue, state, choose=lowest, among=among).run().placed
         if len(found) >= gang.needed:
             return tuple((one.name, names[placement.position]) for placement, one in found.items())
     return ()
@@ -207,12 +206,9 @@ def _followed(
 def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, world: World) -> Places:
     """Return (pod, node) of enough pods, by the filters alone and in the given order; empty if there is none."""
     for among in domains(gang, world):
-        mark = state.mark()
-        try:
+        with state.undone():
             search = _Placement(gang.needed, waiting, among, state)
             found = search.place(0, ())
-        finally:
-            state.undo(mark)
         if found:
             return tuple((bound.name, state.index.names[at]) for bound, at in found)
     return ()
@@ -236,10 +232,9 @@ class _Placement:
             return ()
         bound = self._waiting[number]
         for position in positions(diagnose(bound.pod, self._state, self._among).feasible):
-            mark = self._state.mark()
-            placed(bound.pod, position, self._state)
-            found = self.place(number + 1, (*held, (bound, position)))
-            self._state.undo(mark)
+            with self._state.undone():
+                placed(bound.pod, position, self._state)
+                found = self.place(number + 1, (*held, (bound, position)))
             if found:
                 return found
         return self.place(number + 1, held)

@@ -124,12 +124,9 @@ class _Growth:
         """Place pods on the existing nodes as kube-scheduler would, and share out those that are left."""
         now = self.world.without_pools
         state = lasting_state(now)
-        mark = state.mark()
-        try:
+        with state.undone():
             queue = [*created_pods(now)]
             placing = Placing(queue, state, seed=self.seed).run()
-        finally:
-            state.undo(mark)
         names = now.index.names
         self.placed += [(one.pod, names[placement.position]) for placement, one in placing.placed.items()]
         waiting: dict[Workload, list[Queued]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
 
 from msgspec import Struct
@@ -13,6 +13,8 @@ from kubesched_lint.analysis.placing import Placing
 from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.limits import MOST_PODS
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.gangs import Gang, loose_groups
 from kubesched_lint.world.world import World
 
@@ -37,9 +39,12 @@ def half_placed(world: World) -> Iterator[HalfPlaced]:
             yield found
 
 
-def _pods(group: Gang, world: World) -> list[Queued]:
+_Pods = Sequence[tuple[Workload, Pod]]
+
+
+def _pods(group: Gang, world: World) -> _Pods:
     """The pods of a group, one for each replica; none if some are not followed here."""
-    found: list[Queued] = []
+    found: list[tuple[Workload, Pod]] = []
     for it in group.members:
         pod = scheduled_pod(it)
         followed = pod is not None and it.is_created and not it.running_pods and not it.workload.claim_templates
@@ -47,38 +52,28 @@ def _pods(group: Gang, world: World) -> list[Queued]:
             return []
         if it.usable & world.index.unknown_resources:
             return []
-        found += [Queued(it.workload, pod, None, 1) for _ in range(it.replicas)]
+        found += [(it.workload, pod)] * it.replicas
     return found if 1 < len(found) <= MOST_PODS else []
 
 
-def _fit(pods: Sequence[Queued], state: ClusterState) -> bool:
-    """Whether all pods find a node if no others come; ``state`` and the queue are restored."""
-    mark = state.mark()
-    Placing(pods, state).run()
-    state.undo(mark)
-    fit = not any(one.left for one in pods)
-    _again(pods)
-    return fit
+def _queued(pods: _Pods) -> list[Queued]:
+    return [Queued(workload, pod, None, 1) for workload, pod in pods]
 
 
-def _again(pods: Iterable[Queued]) -> None:
-    for one in pods:
-        one.left = 1
+def _fit(pods: _Pods, state: ClusterState) -> bool:
+    """Whether all pods find a node if no others come."""
+    with state.undone():
+        return not any(one.left for one in Placing(_queued(pods), state).run().queue)
 
 
-def _in_turns(
-    groups: tuple[Gang, Gang], pods: tuple[Sequence[Queued], Sequence[Queued]], state: ClusterState
-) -> HalfPlaced | None:
+def _in_turns(groups: tuple[Gang, Gang], pods: tuple[_Pods, _Pods], state: ClusterState) -> HalfPlaced | None:
     """Return how both groups end if their pods take turns; None if one of them is placed whole, or not at all."""
-    mark = state.mark()
-    try:
-        turns = [one for one in chain.from_iterable(zip_longest(*pods)) if one is not None]
+    with state.undone():
+        queues = tuple(map(_queued, pods))
+        turns = [one for one in chain.from_iterable(zip_longest(*queues)) if one is not None]
         placing = Placing(turns, state).run()
-        counts = [sum(not one.left for one in own) for own in pods]
-        if any(not 0 < count < len(own) for count, own in zip(counts, pods, strict=True)):
+        counts = [sum(not one.left for one in own) for own in queues]
+        if any(not 0 < count < len(own) for count, own in zip(counts, queues, strict=True)):
             return None
-        first, second = (placing.message(turns.index(own[-1])) for own in pods)
+        first, second = (placing.message(turns.index(own[-1])) for own in queues)
         return HalfPlaced(groups, (counts[0], counts[1]), (first, second))
-    finally:
-        state.undo(mark)
-        _again(chain.from_iterable(pods))

@@ -33,7 +33,7 @@ from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import SHOWN
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.returning import returning_beside_set
-from kubesched_lint.world.room import domain_room, most_copies
+from kubesched_lint.world.room import most_apart
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -192,13 +192,8 @@ def _fits_alone(world: World, demand: Demand) -> bool:
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
-    if workload in blocked_affinities(world) or most_copies(world.member(workload), count) < count:
+    if workload in blocked_affinities(world) or most_apart(world.member(workload), count) < count:
         return False
-    for term in demand.pod.required_anti_affinity:
-        if world.member(workload).repels_itself(term):
-            room = domain_room(world.member(workload), term.topology_key, term)
-            if room.is_bounded and len(room.domains) < count:
-                return False
     for constraint in demand.pod.spread:
         if constraint.is_hard:
             bound = spread_room(world.member(workload), constraint)

@@ -31,10 +31,11 @@ class Copies:
     """``left`` equal pods that need a place. ``owner`` is the selector of their controller.
 
     ``behind`` are those whose places an ordered StatefulSet awaits before it makes these. ``ends``: the pods end by
-    themselves, and leave their places to others. ``name``: by what a message calls them.
+    themselves, and leave their places to others. ``name``: by what a message calls them. ``alternate``: one of them
+    comes at a time, then one of each other.
     """
 
-    __slots__ = ("behind", "ends", "left", "name", "owner", "pod")
+    __slots__ = ("alternate", "behind", "ends", "left", "name", "owner", "pod")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Copies:
         self.behind = behind
         self.ends = ends
         self.name = name
+        self.alternate = False
 
     @property
     def is_made(self) -> bool:
@@ -61,13 +63,10 @@ class Copies:
 Q = TypeVar("Q", bound=Copies)
 
 
-def until_idle(
-    queue: Sequence[Copies], step: Step, *, waits: Callable[[int], bool] = lambda number: False, mixed: bool = False
-) -> None:
+def until_idle(queue: Sequence[Copies], step: Step, *, waits: Callable[[int], bool] = lambda number: False) -> None:
     """Take the pods in the order of the queue, again and again, until none finds a node.
 
-    ``waits``: whether to leave out the pod at a place until a ``step`` returns that place. ``mixed``: one copy of each
-    at a time.
+    ``waits``: whether to leave out the pod at a place until a ``step`` returns that place.
     """
     turn = [number for number, one in enumerate(queue) if one.left and not waits(number)]
     progress = True
@@ -91,7 +90,7 @@ def until_idle(
                     elif other > number and other not in there:
                         there.add(other)
                         heappush(turn, other)
-                if mixed and one.left:
+                if one.alternate and one.left:
                     later.add(number)
                     break
         turn = [number for number in later if queue[number].left]
@@ -107,7 +106,6 @@ class Placing(Generic[Q]):
         *,
         seed: int = 0,
         choose: Choose | None = None,
-        mixed: bool = False,
         preempts: bool = False,
         among: NodeSet | None = None,
     ) -> None:
@@ -125,7 +123,7 @@ class Placing(Generic[Q]):
         """Places in the queue of pods that were tried."""
         self._state = state
         self._seed, self._choose = seed, choose
-        self._mixed, self._preempts, self._among = mixed, preempts, among
+        self._preempts, self._among = preempts, among
         self._placers: dict[Pod, Placer] = {}
         self._changed: list[int] = []
         """Positions of nodes to which pods came or from which they went, in order; its length is the time."""
@@ -144,7 +142,7 @@ class Placing(Generic[Q]):
 
     def run(self, most: int | None = None) -> Placing[Q]:
         """Place what is left of the first ``most`` entries of the queue, or of all."""
-        until_idle(self.queue[:most], self.step, waits=self.waits, mixed=self._mixed)
+        until_idle(self.queue[:most], self.step, waits=self.waits)
         return self
 
     def step(self, number: int) -> Sequence[int] | None:

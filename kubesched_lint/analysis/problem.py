@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, popcount, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, popcount, positions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import stands_alone
@@ -75,15 +75,14 @@ class Problem:
             for position in positions(min(nodes, used & ~nodes, key=popcount)):
                 users.setdefault(position, []).append(number)
         rooms = list(zip(*map(_finite, free), strict=True))
-        alike: dict[tuple[tuple[int, ...], tuple[object, ...]], list[int]] = {}
-        for position in positions(used):
+
+        def kind(position: int) -> tuple[tuple[int, ...], object, object, object]:
             labels = index.nodes[position].labels
             lacking = tuple(k for k in every if k not in labels)
-            kind: tuple[tuple[int, ...], tuple[object, ...]]
-            kind = (rooms[position], (tuple(users.get(position, ())), tuple(map(labels.get, keys)), lacking))
-            alike.setdefault(kind, []).append(position)
-        for kind, at in alike.items():
-            yield NodeClass(of(at), len(at), kind[0])
+            return rooms[position], tuple(users.get(position, ())), tuple(map(labels.get, keys)), lacking
+
+        for (room, *_), nodes in grouped((position, kind(position)) for position in positions(used)).items():
+            yield NodeClass(nodes, nodes.bit_count(), room)
 
     def request(self, demand: Demand) -> tuple[int, ...]:
         """The request of one pod, per resource of ``resources``."""

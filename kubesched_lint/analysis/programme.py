@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.analysis.spread import counted_nodes, spread_room
 from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.world.neighbours import answers
 from kubesched_lint.world.running import running_match
 from kubesched_lint.world.staying import may_be_preempted
 
@@ -137,10 +138,8 @@ def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[in
 
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required anti-affinity to itself: one pod per domain (``Problem.limit`` covers one per node)."""
-    for term in demand.pod.required_anti_affinity:
-        if not problem.world.index.one_node_each(term.topology_key) and problem.world.member(
-            demand.workload
-        ).repels_itself(term):
+    for term in problem.world.member(demand.workload).kept_apart:
+        if not problem.world.index.one_node_each(term.topology_key):
             for row in _by_domain(problem, at, d, term.topology_key).values():
                 yield row, 1.0
 
@@ -178,7 +177,8 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
         return
     if running_match(world, terms, demand.workload.namespace) is not None:
         return
-    answering = [d for d, other in enumerate(problem.demands) if _answers(problem, demand, other)]
+    it = world.member(demand.workload)
+    answering = [d for d, other in enumerate(problem.demands) if answers(it, other.pod)]
     seen = {problem.demands[a].workload for a in answering}
     every = list(world.selection.selected_by_all(terms, demand.workload.namespace))
     if any(w not in seen for w in every) or d in answering or any(may_be_preempted(world.member(w)) for w in every):
@@ -191,10 +191,3 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
                 _by_domain(problem, at, a, terms[0].topology_key).get(value, ()), -1.0 * demand.count
             )
         yield {**row, **targets}, 0.0
-
-
-def _answers(problem: Problem, demand: Demand, other: Demand) -> bool:
-    return all(
-        problem.world.namespaces.selects(t, demand.workload.namespace, other.pod, unknown=True)
-        for t in demand.pod.required_affinity
-    )

@@ -14,9 +14,9 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler import topology
-from kubesched_lint.scheduler.capacity import kind_of_copies
+from kubesched_lint.scheduler.capacity import copies_key
 from kubesched_lint.scheduler.topology import OthersCounted, SpreadRoom
-from kubesched_lint.world.neighbours import others_selected, repelled_by_running
+from kubesched_lint.world.neighbours import open_beside, others_selected
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies_by_domain
 from kubesched_lint.world.running import RunningPods, all_running_pods, matching_by_domain, pods_of_others
@@ -42,7 +42,7 @@ def spread_room(
     stay = beside or staying(it)
     waiting = {} if beside is None else pods_of_others(world).waiting
     asked = _Asked(
-        kind_of_copies(it.pod),
+        copies_key(it.pod),
         it.replicas if replicas is None else replicas,
         (key, constraint.max_skew, constraint.min_domains),
         counted,
@@ -52,7 +52,7 @@ def spread_room(
         frozenset(matching_by_domain(stay, namespace, selector, key, counted).items()),
         sum(n for pod, n in waiting.items() if pod.namespace == namespace and selector.matches(pod.labels)),
         stay,
-        it.usable & ~repelled_by_running(it, stay)[0],
+        open_beside(it, stay),
     )
     known = _of_kinds(world)
     if asked not in known:

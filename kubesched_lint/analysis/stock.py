@@ -6,14 +6,14 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 
+from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.nodepools.label_demand import topology_keys
 from kubesched_lint.cluster.nodepools.templates import fits_limits
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, of, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.identity import Itself
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.world.offers import Offer
@@ -142,20 +142,9 @@ def _held(pod: Pod, stocks: Iterable[tuple[Stock, int]], state: ClusterState) ->
         look = stock if has_claims else (stock.machine, *map(labels.get, keys))
         kind = look, holds(feasible, position)
         if kind not in known:
-            known[kind] = _tried(pod, position, most, state) if kind[1] else 1
+            copies_of_it = Copies(pod, None, most)
+            with state.undone():
+                Placing([copies_of_it], state, choose=lowest, among=only(position)).run()
+            known[kind] = max(most - copies_of_it.left, 1)
         found.append(known[kind])
     return found
-
-
-def _tried(pod: Pod, position: int, most: int, state: ClusterState) -> int:
-    """Return how many pods, of at most ``most``, a node holds that has room for one."""
-    mark = state.mark()
-    count = 0
-    try:
-        while True:
-            bind(pod, position, state)
-            count += 1
-            if count == most or not holds(diagnose(pod, state).feasible, position):
-                return count
-    finally:
-        state.undo(mark)

@@ -106,16 +106,13 @@ def tried_and_read(
     DaemonSet, not for each of its pods.
     """
     state = at_rest(world).state
-    mark = state.mark()
-    try:
+    with state.undone():
         if daemons_first:
             _place_daemons(world, state)
         asking = [*created_pods(world, of)]
         if daemons_first:
             asking = [one for one in asking if one.workload.kind != "DaemonSet"]
         return _deployed(world, state, coming, asking), read(state)
-    finally:
-        state.undo(mark)
 
 
 def _place_daemons(world: World, state: ClusterState) -> None:
@@ -163,7 +160,7 @@ def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequenc
     for one in asking:
         one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
     queue = coming.ordered(asking, world)
-    placing = Placing(queue, state, seed=coming.seed, mixed=coming.mixed, preempts=True)
+    placing = Placing(queue, state, seed=coming.seed, preempts=True)
     for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, world)):
         placing.run(max(wave) + 1)
     left: dict[Workload, tuple[int, str]] = {}

@@ -23,9 +23,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
     if not it.workload.stays:
         return
     replicas = it.replicas
-    for term in it.pod.required_anti_affinity:
-        if not it.repels_itself(term):
-            continue
+    for term in it.kept_apart:
         room = domain_room(it, term.topology_key, term)
         supply = len(room.domains)
         end = bad_end(it, "deploy") if it.pod.required_affinity and room.is_bounded else None

@@ -18,9 +18,7 @@ def check(it: Member) -> Iterator[Hazard]:
     scaler = it.autoscaler
     if scaler is None:
         return
-    for term in it.pod.required_anti_affinity:
-        if not it.repels_itself(term):
-            continue
+    for term in it.kept_apart:
         room = domain_room(it, term.topology_key)
         supply = len(room.domains)
         if room.is_bounded and it.replicas <= supply < scaler.max_replicas:

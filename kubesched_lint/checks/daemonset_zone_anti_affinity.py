@@ -15,9 +15,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    for term in it.pod.required_anti_affinity:
-        if not it.repels_itself(term):
-            continue
+    for term in it.kept_apart:
         if it.world.cluster is not None:
             yield from _counted(it, term)
         elif term.topology_key in (ZONE, REGION):

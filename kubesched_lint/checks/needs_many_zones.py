@@ -14,8 +14,8 @@ def check(it: Member, *, zones: int) -> Iterator[Hazard]:
     """Rules on domains count the nodes of a cluster exactly, so this one is silent beside one."""
     if it.world.cluster is not None or it.workload.kind == "DaemonSet":
         return
-    for term in it.pod.required_anti_affinity:
-        if _is_zone(term.topology_key) and it.replicas > zones and it.repels_itself(term):
+    for term in it.kept_apart:
+        if _is_zone(term.topology_key) and it.replicas > zones:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"{it.replicas} replicas, and one fits into a zone"),

@@ -10,7 +10,7 @@ from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import asked_to_survive
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.room import most_apart
 from kubesched_lint.world.world import Member, World
 
 
@@ -26,10 +26,10 @@ def _found(it: Member, of: str) -> Iterator[Hazard]:
     usable, replicas = it.usable, it.replicas
     if not it.workload.stays or it.workload.kind == "Pod" or not replicas or it.world.index.unknown_resources & usable:
         return
-    if _most(it, usable) < replicas:
+    if most_apart(it, replicas) < replicas:
         return  # it does not fit even today: other rules report that
     losses = [(name, lost & usable) for name, lost in _losses(it.world, usable, of)]
-    worst = [(replicas - _most(it, usable & ~lost), name) for name, lost in losses if lost]
+    worst = [(replicas - most_apart(it, replicas, usable & ~lost), name) for name, lost in losses if lost]
     left_over = [(missing, name) for missing, name in worst if missing > 0]
     if not left_over:
         return
@@ -48,11 +48,7 @@ def _found(it: Member, of: str) -> Iterator[Hazard]:
             "replicas": replicas,
             "what": f"{of} {name}" if len(left_over) == 1 else f"any of {len(left_over)} {of}s (for example {name})",
         },
-        related=tuple(
-            Place(t.path, "each replica needs a domain of its own")
-            for t in it.workload.pod.required_anti_affinity
-            if it.repels_itself(t)
-        ),
+        related=tuple(Place(t.path, "each replica needs a domain of its own") for t in it.kept_apart),
     )
 
 
@@ -63,13 +59,3 @@ def _losses(world: World, usable: NodeSet, of: str) -> Iterator[tuple[str, NodeS
             yield from zones.items()
     else:
         yield from ((world.index.names[i], 1 << i) for i in positions(usable))
-
-
-def _most(it: Member, nodes: NodeSet) -> int:
-    replicas = it.replicas
-    most = most_copies(it, replicas, nodes)
-    for term in it.pod.required_anti_affinity:
-        if it.repels_itself(term) and not nodes & ~it.world.index.with_key(term.topology_key):
-            domains = it.world.index.domains(term.topology_key).values()
-            most = min(most, sum(1 for domain in domains if domain & nodes))
-    return most

@@ -16,9 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     if not it.workload.stays or replicas < 2:
         return
-    for term in it.pod.required_anti_affinity:
-        if not it.repels_itself(term):
-            continue
+    for term in it.kept_apart:
         room = domain_room(it, term.topology_key, term)
         if not room.is_bounded or len(room.domains) != replicas or not _goes_with_a_node(it, term.topology_key):
             continue

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import maxsize
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.scheduler.capacity import total_copies
 from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.running import empty_state
@@ -24,12 +26,12 @@ def check(it: Member) -> Iterator[Hazard]:
     usable, replicas = it.usable, it.replicas
     if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
         return
-    most = _slots(empty_state(it.world), usable, replicas)
-    bare = most < replicas
-    supply = most if bare else _slots(staying(it).state, usable, replicas)
+    small = replace(it.pod, requests={}, host_ports=(), required_anti_affinity=())
+    supply = total_copies(small, empty_state(it.world), usable, replicas)
+    bare = supply < replicas
+    supply = supply if bare else total_copies(small, staying(it).state, usable, replicas)
     if supply >= replicas:
         return
-    most = _slots(empty_state(it.world), usable)
     yield Hazard(
         at=it.workload.replicas_path,
         evidence=proof(
@@ -44,7 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - supply,
             "replicas": replicas,
             "supply": supply,
-            "most": most,
+            "most": total_copies(small, empty_state(it.world), usable, maxsize),
             "usable": usable.bit_count(),
         },
         variant="bare" if bare else "default",
@@ -68,14 +70,3 @@ def _daemons(it: Member) -> Iterator[Hazard]:
             values={"nodes": full, "pending": len(full)},
             variant="daemonset",
         )
-
-
-def _slots(state: ClusterState, nodes: NodeSet, enough: int | None = None) -> int:
-    """Return the number of places for pods on ``nodes``; counting may stop at ``enough``."""
-    free = state.ledger.free(PODS)
-    found = 0
-    for position in positions(nodes):
-        found += int(max(0, free[position]))
-        if enough is not None and found >= enough:
-            break
-    return found

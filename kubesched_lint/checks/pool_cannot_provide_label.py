@@ -10,7 +10,7 @@ from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.text import ends_of
@@ -81,8 +81,6 @@ def _reason(it: Member, pool: NodePool) -> str:
 @once_per_world
 def _made_by(world: World) -> Mapping[str, NodeSet]:
     """Name of a pool → its potential nodes."""
-    made: dict[str, list[int]] = {}
-    for position in positions(world.index.all & ~world.today):
-        pool = world.potential.by_name[world.index.names[position]].template.pool
-        made.setdefault(pool.name, []).append(position)
-    return {name: of(at) for name, at in made.items()}
+    names, offers = world.index.names, world.potential.by_name
+    made = positions(world.index.all & ~world.today)
+    return grouped((position, offers[names[position]].template.pool.name) for position in made)

@@ -13,7 +13,7 @@ from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import first_few, many
 from kubesched_lint.verdicts.bad_ends import bad_end
 from kubesched_lint.world.premises import HOSTS_STAY, running_premises
-from kubesched_lint.world.room import Room, domain_room
+from kubesched_lint.world.room import DomainRoom, domain_room
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
 
@@ -68,7 +68,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _beside_others(
-    it: Member, term: PodAffinityTerm, room: Room, values: Mapping[str, object], related: tuple[Place, ...]
+    it: Member, term: PodAffinityTerm, room: DomainRoom, values: Mapping[str, object], related: tuple[Place, ...]
 ) -> Iterator[Hazard]:
     """Yield the hazard if its pods fill the domains of the pods that they must be near; the verdict says so."""
     end = bad_end(it, "rollout") if it.pod.required_affinity and room.is_bounded else None

@@ -71,10 +71,8 @@ def _supply(hazard: Hazard) -> int:
 
 def _domains_to_itself(it: Member) -> Iterator[int]:
     """Yield the most replicas that each term of required anti-affinity to its own pods allows."""
-    for term in it.pod.required_anti_affinity:
-        room = domain_room(it, term.topology_key)
-        if room.is_bounded and it.repels_itself(term):
-            yield len(room.domains)
+    rooms = (domain_room(it, term.topology_key) for term in it.kept_apart)
+    yield from (len(room.domains) for room in rooms if room.is_bounded)
 
 
 def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:

@@ -15,7 +15,7 @@ def check(it: Member) -> Iterator[Hazard]:
     spread = it.workload.pod.spread
     if it.workload.kind == "DaemonSet" or any(c.is_hard for c in spread) or it.replicas < 2:
         return
-    if any(it.repels_itself(term) for term in it.pod.required_anti_affinity):
+    if it.kept_apart:
         return
     yield Hazard(
         at=(*spread[0].path, "whenUnsatisfiable"),

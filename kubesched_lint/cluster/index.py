@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import compress, repeat
 from math import inf
-from operator import attrgetter, is_
+from operator import and_, attrgetter, is_
 
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex
@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, pos
 from kubesched_lint.identity import ByIdentity, Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
+from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, Toleration
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
@@ -256,6 +256,10 @@ class NodeIndex(LabelIndex):
         if self.one_node_each(key):
             return (nodes & self.with_key(key)).bit_count()
         return sum(bool(domain & nodes) for domain in self.domains(key).values())
+
+    def near(self, terms: Iterable[PodAffinityTerm], nodes: NodeSet) -> NodeSet:
+        """Return all nodes that share the domain of each term's key with one of ``nodes``."""
+        return reduce(and_, (self.spanned(term.topology_key, nodes) for term in terms), self.all)
 
     def spanned(self, key: str, nodes: NodeSet) -> NodeSet:
         """Return all nodes whose domain of ``key`` contains at least one of ``nodes``."""

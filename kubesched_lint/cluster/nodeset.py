@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
+from typing import TypeVar
 
 NodeSet = int
 """Immutable. Union is ``|``, intersection ``&``, difference ``a & ~b``, size ``a.bit_count()``."""
 
 EMPTY: NodeSet = 0
+Kind = TypeVar("Kind")
 
 
 def only(position: int) -> NodeSet:
@@ -40,6 +42,14 @@ def of(positions: Iterable[int]) -> NodeSet:
         text[position] = _ONE
     text.reverse()
     return int(text, 2)
+
+
+def grouped(kinds: Iterable[tuple[int, Kind]]) -> dict[Kind, NodeSet]:
+    """Return kind → its nodes; each node comes once, as its position and its kind."""
+    found: dict[Kind, list[int]] = {}
+    for position, kind in kinds:
+        found.setdefault(kind, []).append(position)
+    return {kind: of(at) for kind, at in found.items()}
 
 
 def positions(nodes: NodeSet) -> Iterator[int]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.labelled import LabelIndex
-from kubesched_lint.cluster.nodeset import EMPTY, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, grouped, of, positions
 from kubesched_lint.identity import Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.storage import Claim, PersistentVolume
@@ -47,10 +47,7 @@ class Shelf(LabelIndex):
     @cached_property
     def by_terms(self) -> Mapping[Terms | None, VolumeSet]:
         """What volumes ask of nodes → those that ask it."""
-        found: dict[Terms | None, list[int]] = {}
-        for number, volume in enumerate(self.volumes):
-            found.setdefault(volume.node_terms, []).append(number)
-        return {terms: of(numbers) for terms, numbers in found.items()}
+        return grouped(enumerate(volume.node_terms for volume in self.volumes))
 
     @cached_property
     def _capacities(self) -> Sequence[int]:

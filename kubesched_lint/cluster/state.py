@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,16 @@ class ClusterState:
     def mark(self) -> int:
         """Return a token for ``undo``. Marks nest: undoing an outer one undoes the inner ones."""
         return len(self._log)
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Undo at the end what is done inside, and forget what was removed there."""
+        mark, removed = self.mark(), len(self.removed_in_cycle)
+        try:
+            yield
+        finally:
+            self.undo(mark)
+            del self.removed_in_cycle[removed:]
 
     def undo(self, mark: int) -> None:
         """Undo every place, remove and change of storage and devices since ``mark``."""

@@ -29,7 +29,7 @@ def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
     return min(options, key=lambda p: (around.get(p, 0.0), room[p]))
 
 
-def likeness(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
+def victim_key(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
     """Return everything that ``worst`` reads about a pod without ports and volumes, if no terms tie it to placed pods.
 
     ``usable`` are the nodes that it may use. The pods of one scheduler share its profile.

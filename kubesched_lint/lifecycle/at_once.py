@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, only
 from kubesched_lint.lifecycle.others import selected_by
+from kubesched_lint.lifecycle.rooms import kept_apart
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
@@ -87,9 +88,8 @@ def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
 
 def _rules(setting: Setting, number: int) -> Iterator[_Rule]:
     pod = as_checked(setting.pods[number])
-    for term in pod.required_anti_affinity:
-        if setting.selects(term, pod, pod):
-            yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
+    for term in kept_apart(setting, number):
+        yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
     for constraint in pod.spread:
         if constraint.is_hard and constraint.selector is not None and constraint.selector.matches(pod.labels):
             most = _most_in_a_domain(setting, number, constraint, constraint.selector)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.lifecycle.event_bounds import ON_NOTHING, Counted
-from kubesched_lint.lifecycle.rooms import Room
+from kubesched_lint.lifecycle.event_bounds import ON_NOTHING, Counted, Meanwhile
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.storage import Claim
+from kubesched_lint.scheduler.capacity import Room
 from kubesched_lint.scheduler.plugins import node_volume_limits
 from kubesched_lint.scheduler.plugins.node_volume_limits import Attachment, driver_and_handle, most_attached
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
@@ -20,16 +20,15 @@ from kubesched_lint.text import many
 
 
 def most_attachable(
-    setting: Setting, number: int, wanted: int, most: int, nodes: NodeSet, room: Room, *, mixed: bool
+    setting: Setting, number: int, wanted: int, most: int, nodes: NodeSet, room: Room, meanwhile: Meanwhile
 ) -> Counted | None:
     """Return the most of ``wanted`` pods that ``nodes`` take, ``most`` on each; None if no limit is known to matter.
 
-    Volumes of other pods are not counted, which only raises the bound: those pods may leave. ``mixed`` as for the
-    other bounds: an older template may have fewer ephemeral volumes.
+    Volumes of other pods are not counted, which only raises the bound: those pods may leave.
     """
     if node_volume_limits.NAME not in profile_of(setting.pods[number]).filters:
         return None
-    brought = _brought(setting, number, wanted, mixed=mixed)
+    brought = _brought(setting, number, wanted, meanwhile)
     limits = {driver: most_attached(driver, setting.cluster) for driver in brought}
     if not any(limits.values()):
         return None
@@ -50,7 +49,7 @@ def most_attachable(
     return Counted(total, why, rests_on=ON_NOTHING)
 
 
-def _brought(setting: Setting, number: int, wanted: int, *, mixed: bool) -> Mapping[str, int]:
+def _brought(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Mapping[str, int]:
     """Return driver → the fewest volumes of it that each pod attaches and that no other pod of the workload uses."""
     storage, pod, workload = setting.cluster.storage, setting.pods[number], setting.workloads[number]
     fewest: Counter[str] | None = None
@@ -65,7 +64,7 @@ def _brought(setting: Setting, number: int, wanted: int, *, mixed: bool) -> Mapp
                 break
             seen |= volumes
     own = fewest or Counter[str]()
-    if not mixed:
+    if not meanwhile.mixed:  # an older template may have fewer ephemeral volumes
         made = (ephemeral_claim(pod, volume) for volume in pod.volumes if volume.kind == "ephemeral")
         attached = (driver_and_handle(claim, storage) for claim in made if claim is not None)
         own.update(attachment[0] for attachment in attached if attachment is not None)

@@ -6,29 +6,26 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import inf
-from operator import and_
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, PORTS, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
-from kubesched_lint.lifecycle.rooms import Room, apart, repelled_by_others, room_of
+from kubesched_lint.lifecycle.rooms import kept_apart, repelled_by_others, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
@@ -36,7 +33,7 @@ from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
+from kubesched_lint.scheduler.capacity import Room, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import (
     NO_OTHERS,
@@ -50,40 +47,28 @@ from kubesched_lint.scheduler.topology import (
 from kubesched_lint.text import many, plural
 
 
-def most_placed(
-    setting: Setting,
-    number: int,
-    wanted: int,
-    without: NodeSet = 0,
-    *,
-    mixed: bool = False,
-    others_stay: bool = False,
-) -> Counted:
-    """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
+def most_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+    """Return the most pods of a workload that any order binds at once.
 
-    ``mixed``: some of the pods are of another revision, which some selectors do not match. Where older pods run, that
-    is so until a rollout ends, and it may never end. ``others_stay``: no event deletes pods of others.
+    Where older pods run, pods are of two revisions until a rollout ends, and it may never end.
     """
     if is_looser(setting, number):
         return Counted(wanted, "pods of an older template may stay")
-    mixed = mixed or is_mixed(setting, number)
-    return _most(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
+    mixed = meanwhile.mixed or is_mixed(setting, number)
+    return _most(setting, number, wanted, meanwhile._replace(mixed=mixed))
 
 
 def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
     """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
-    return _most(setting, number, wanted, 0, mixed=False, others_stay=True)
+    return _most(setting, number, wanted, Meanwhile(others_stay=True))
 
 
-def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool) -> Counted:
-    ceilings = _ceilings(setting, number, wanted, without, mixed=mixed, others_stay=others_stay)
-    every = [Counted(wanted, "all that are wanted"), *ceilings]
+def _most(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Counted:
+    every = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, meanwhile)]
     return min(every, key=lambda c: (c.pods, len(c.rests_on)))
 
 
-def _ceilings(
-    setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool, others_stay: bool
-) -> Iterator[Counted]:
+def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
@@ -91,7 +76,7 @@ def _ceilings(
     granted = quotas.cap(setting, number)
     if granted is not None:
         yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
-    usable = setting.usable[number] & ~without
+    usable = setting.usable[number] & ~meanwhile.lost
     if not usable:
         yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
         return
@@ -100,33 +85,33 @@ def _ceilings(
     if not usable:
         yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return
-    terms = _apart(setting, number, mixed=mixed)
+    terms = _apart(setting, number, meanwhile)
     most = min(wanted, _on_each(setting, number, wanted))
     like = replace(pod, required_anti_affinity=terms)
     if stands_alone(like, index, usable):
         most = min(most, 1)
     room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if without else room
-    total = room.total(most)
+    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if meanwhile.lost else room
+    total = room.within(usable, most)
     for term in terms:
         key = term.topology_key
-        each = apart(room, key, index, most)
+        each = room.apart(key, index, usable, most)
         beside = f", nodes without it {each.loose} more" if each.loose else ""
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
         yield Counted(each.total, why, rests_on=ON_NOTHING)
-    attachable = most_attachable(setting, number, wanted, most, usable, room, mixed=mixed)
+    attachable = most_attachable(setting, number, wanted, most, usable, room, meanwhile)
     if attachable is not None:
         yield attachable
-    if not mixed and wanted > 1 and _shuns_its_like(setting, number):
+    if not meanwhile.mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
-        if mixed and not reaches_old(setting, constraint.selector, number):
+        if meanwhile.mixed and not reaches_old(setting, constraint.selector, number):
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before, others_stay=others_stay)
+        ceiling = _spread_ceiling(setting, number, constraint, most, room, before, meanwhile)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -142,14 +127,10 @@ def _ceilings(
         yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
 
 
-def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
-    """Return the anti-affinity terms that keep any two pods of a workload apart; ``mixed``: also of two revisions."""
-    pod = as_checked(setting.pods[number])
-    return tuple(
-        t
-        for t in pod.required_anti_affinity
-        if setting.selects(t, pod, pod) and (not mixed or reaches_old(setting, t.selector, number))
-    )
+def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
+    """Return the anti-affinity terms that keep any two of the pods of a workload apart, also of two revisions."""
+    terms = kept_apart(setting, number)
+    return tuple(t for t in terms if not meanwhile.mixed or reaches_old(setting, t.selector, number))
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:
@@ -165,14 +146,14 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
 
     The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
-    pod = setting.pods[number]
-    apart = {t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)}
+    pod = as_checked(setting.pods[number])
+    apart = {term.topology_key for term in kept_apart(setting, number)}
     if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
         return False
     if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
     others = (*_kinds_that_run(setting), *(bound.pod for bound in setting.leaving))
-    return not any(all(setting.selects(t, pod, p) for t in pod.required_affinity) for p in others)
+    return not any(setting.draws(other, pod) for other in others)
 
 
 def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
@@ -192,29 +173,27 @@ def _spread_ceiling(
     constraint: SpreadConstraint,
     most: int,
     room: Room,
-    without: NodeSet,
     before: Room,
-    *,
-    others_stay: bool,
+    meanwhile: Meanwhile,
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which
-    bounds a loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
+    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, lost nodes do not, which bounds a
+    loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
     pods of others that come or go.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
     counted = _counted(setting, number, constraint)
-    if counted is None or (not others_stay and (counted.there or counted.coming)):
+    if counted is None or (not meanwhile.others_stay and (counted.there or counted.coming)):
         return None
-    bound = spread_bound(setting, number, constraint, room, most, without, counted)
+    bound = spread_bound(setting, number, constraint, room, most, meanwhile.lost, counted)
     if not bound.capacity:
         why = f"no node that it may use counts for its spread over {constraint.topology_key}"
         return Counted(0, why, rests_on=ON_NOTHING)
     total = bound.total
-    if without:
+    if meanwhile.lost:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
     why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
@@ -258,45 +237,34 @@ def _counted(setting: Setting, number: int, constraint: SpreadConstraint) -> Oth
     return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
-def most_beside(
-    setting: Setting,
-    number: int,
-    wanted: int,
-    *,
-    moving: bool = False,
-    with_nodes: bool = False,
-    mixed: bool = False,
-) -> Counted:
+def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
-
-    ``moving``: an event may have moved each matching pod to another domain, while pods stay in both domains.
-    ``with_nodes``: the event removes whole nodes, so where a domain is one node, all its pods go together.
-    ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     if not pod.required_affinity or setting.running.get(number) or setting.leaving:
         return Counted(wanted, "all that are wanted")
     hosts = _hosts_of(setting, number)
     key = pod.required_affinity[0].topology_key
-    moving = moving and not (with_nodes and index.one_node_each(key) and not hosts.run)
-    usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
-    like = replace(pod, required_anti_affinity=_apart(setting, number, mixed=mixed))
-    room = dict(copies(like, setting.cluster, usable, _on_each(setting, number, wanted) if surges else 1))
-    changing = _draws(setting, pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
-    if hosts.stay and not (changing or moving):
+    if meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run:
+        meanwhile = meanwhile._replace(hosts_move=False)
+    usable, surges = setting.usable[number], meanwhile.mixed or setting.workloads[number].kind != "DaemonSet"
+    terms, most = _apart(setting, number, meanwhile), _on_each(setting, number, wanted) if surges else 1
+    room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
+    changing = setting.draws(pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
+    if hosts.stay and not (changing or meanwhile.hosts_move):
         there = others.where(hosts.outside)
-        nodes = reduce(and_, (index.spanned(term.topology_key, there) for term in pod.required_affinity), usable)
-        total = _held_apart(like, nodes, room, index)
+        nodes = usable & index.near(pod.required_affinity, there)
+        total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
         return Counted(min(total, wanted), why, near=hosts.who(setting))
-    if not (changing or moving or hosts.run) and index.one_node_each(key):
+    if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
-    sizes = sorted(_held_apart(like, nodes, room, index) for nodes in domains)
-    found = hosts.most(setting, moving=moving)
+    sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
+    found = hosts.most(setting, meanwhile)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
@@ -325,10 +293,10 @@ class _Hosts(NamedTuple):
         """Whether all are outside the set, and on nodes."""
         return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
 
-    def most(self, setting: Setting, *, moving: bool) -> int:
-        """Return the most domains that they may use during an event; ``moving`` counts each pod twice."""
-        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (2 if moving else 1)
-        return sum(_hosting(setting, i, moving=moving) for i in self.members) + outside + len(self.running)
+    def most(self, setting: Setting, meanwhile: Meanwhile) -> int:
+        """Return the most domains that they may use during an event."""
+        outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (1 + meanwhile.hosts_move)
+        return sum(_hosting(setting, i, meanwhile) for i in self.members) + outside + len(self.running)
 
     def who(self, setting: Setting) -> tuple[Workload | str, ...]:
         """Return the workloads, and the name of a pod of each group: nobody asks most rows for names."""
@@ -337,44 +305,28 @@ class _Hosts(NamedTuple):
         return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
 
 
-def _draws(setting: Setting, pod: Pod, other: Pod) -> bool:
-    return all(setting.selects(term, pod, other) for term in pod.required_affinity)
-
-
 def _hosts_of(setting: Setting, number: int) -> _Hosts:
     pod = setting.pods[number]
-    running = [bound for pods in setting.running.values() for bound in pods if _draws(setting, pod, bound.pod)]
+    running = [bound for pods in setting.running.values() for bound in pods if setting.draws(bound.pod, pod)]
     members = setting.selection.of_all(pod.required_affinity, pod.namespace)
     return _Hosts(members, running, list(others.drawing(setting, number)))
 
 
-def _held_apart(pod: Pod, nodes: NodeSet, room: Mapping[int, int], index: NodeIndex) -> int:
-    """Return how many pods fit on nodes with so much room each, where its anti-affinity keeps any two apart."""
-    held = sum(room.get(position, 0) for position in positions(nodes))
-    if pod.required_anti_affinity:
-        open_ = of([position for position in positions(nodes) if room.get(position)])
-        for term in pod.required_anti_affinity:
-            loose = open_ & ~index.with_key(term.topology_key)
-            each = index.domains_of(term.topology_key, open_) + sum(room[position] for position in positions(loose))
-            held = min(held, each)
-    return held
-
-
-def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
-    """Return the most domains that pods of a workload may use during an event; ``moving`` counts each pod twice."""
-    if moving:
+def _hosting(setting: Setting, number: int, meanwhile: Meanwhile) -> int:
+    """Return the most domains that pods of a workload may use during an event; one that moves counts twice."""
+    if meanwhile.hosts_move:
         return 2 * most_pods(setting, number) if setting.usable[number] else 0
     return at_once(
         setting, number, most_pods(setting, number) if setting.running.get(number) else setting.wanted(number)
     )
 
 
-def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping[int, int]) -> dict[int, int]:
+def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
     """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
     ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
-    for position, most in room.items():
+    for position, most in room.on.items():
         found[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
@@ -382,7 +334,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping
             # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
-    return found
+    return Room(found)
 
 
 def at_once(setting: Setting, number: int, count: int) -> int:
@@ -429,7 +381,7 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
         return best
     best = Counted(-1, "")
     for position in _unlike(setting, number, wanted):
-        found = most_placed(setting, number, wanted, 1 << position)
+        found = most_placed(setting, number, wanted, Meanwhile(lost=only(position)))
         best = found if found.pods > best.pods else best
         if best.pods >= wanted:
             break
@@ -452,10 +404,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
         values = [node.labels.get(key) for node in setting.nodes]
         columns.append([value is not None for value in values] if index.one_node_each(key) else values)
     columns += (digits(nodes, len(setting.nodes)) for nodes in counted)
-    found: dict[tuple[object, ...], int] = {}
-    for position, alike in enumerate(zip(*columns, strict=True)):
-        found.setdefault(alike, position)
-    return found.values()
+    return map(lowest, grouped(enumerate(zip(*columns, strict=True))).values())
 
 
 def number_of_domains(number: int, key: str) -> str:

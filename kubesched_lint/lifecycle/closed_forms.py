@@ -16,7 +16,7 @@ from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
-from kubesched_lint.lifecycle.rooms import apart, open_but_for_affinity, room_of
+from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.text import plural
@@ -25,7 +25,7 @@ from kubesched_lint.text import plural
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
     pod = as_checked(setting.pods[number])
-    if number in quota_short(setting) or not stands_alone(setting, number):
+    if number in quota_short(setting) or not is_undisturbed(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
@@ -39,12 +39,12 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     open_ = open_but_for_affinity(setting, number)
     room = room_of(setting, pod, open_, wanted)
     if pod.required_anti_affinity:
-        term = pod.required_anti_affinity[0]
-        if not setting.selects(term, pod, pod):
+        terms = kept_apart(setting, number)
+        if not terms:
             return None
-        each = apart(room, term.topology_key, setting.index, wanted)
+        each = room.apart(terms[0].topology_key, setting.index, open_, wanted)
         takes = plural(each.domains or 1, "takes", "take")
-        why = f"{number_of_domains(each.domains, term.topology_key)} {takes} one pod each"
+        why = f"{number_of_domains(each.domains, terms[0].topology_key)} {takes} one pod each"
         return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
     if hard:
         constraint = hard[0]
@@ -58,11 +58,11 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
     if not open_:
         return Counted(0, NO_NODE, rests_on=ON_NOTHING)
-    total = room.total(wanted)
+    total = room.within(open_, wanted)
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
-def stands_alone(setting: Setting, number: int) -> bool:
+def is_undisturbed(setting: Setting, number: int) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
     return (
         not setting.running

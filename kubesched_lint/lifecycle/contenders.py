@@ -41,13 +41,13 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, i
     if pod.node_name:
         return
     for term, holders in selecting_terms(_held(setting), pod, setting.cluster):
-        yield from ((term.topology_key, *found) for found in _alike_others(setting, number, holders))
+        yield from ((term.topology_key, *found) for found in _groups_of_others(setting, number, holders))
     for term in pod.required_anti_affinity:
         selected = _selected(setting).of(term, pod.namespace)
-        yield from ((term.topology_key, *found) for found in _alike_others(setting, number, selected))
+        yield from ((term.topology_key, *found) for found in _groups_of_others(setting, number, selected))
 
 
-class _Alike(NamedTuple):
+class _Groups(NamedTuple):
     """Groups of equal contenders among some places."""
 
     groups: Mapping[tuple[int, NodeSet], tuple[Contender, int]]
@@ -57,12 +57,12 @@ class _Alike(NamedTuple):
 
 
 @once_per_setting
-def _parted(setting: Setting) -> ByIdentity[Sequence[int], _Alike]:
+def _parted(setting: Setting) -> ByIdentity[Sequence[int], _Groups]:
     """Return the cache by places."""
     return ByIdentity()
 
 
-def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
+def _groups(setting: Setting, places: Sequence[int]) -> _Groups:
     known = _parted(setting)
     found = known.get(places)
     if found is None:
@@ -73,13 +73,13 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
             groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
             if contender.pod is setting.pods[i]:
                 of.setdefault(i, []).append(kind)
-        found = known[places] = _Alike(groups, of)
+        found = known[places] = _Groups(groups, of)
     return found
 
 
-def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Contender, int]]:
+def _groups_of_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Contender, int]]:
     """Yield the contenders of ``_others`` in groups of equal ones, with the size of each group."""
-    alike = _alike(setting, places)
+    alike = _groups(setting, places)
     own = alike.of.get(number, ())
     for kind, (contender, times) in alike.groups.items():
         left = times - own.count(kind)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.cluster.nodeset import NodeSet, digits, of
+from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -50,7 +50,7 @@ class Contention(Struct, frozen=True):
         """Return place in ``alike`` of a group with pods of a workload → its contenders there."""
         found: dict[int, list[Contender]] = {}
         for contender in self.of.get(number, ()):
-            found.setdefault(self.places[_likeness(contender)], []).append(contender)
+            found.setdefault(self.places[_contender_key(contender)], []).append(contender)
         return found
 
 
@@ -72,12 +72,12 @@ def contention_of(setting: Setting) -> Contention:
     kinds = tuple(_kinds(setting, contenders, demand))
     groups: dict[Hashable, list[tuple[int, Contender]]] = {}
     for number, contender in contenders:
-        groups.setdefault(_likeness(contender), []).append((number, contender))
+        groups.setdefault(_contender_key(contender), []).append((number, contender))
     alike, places = tuple(map(tuple, groups.values())), {key: place for place, key in enumerate(groups)}
     return Contention(contenders, demand, kinds, of, alike, places, {})
 
 
-def _likeness(contender: Contender) -> Hashable:
+def _contender_key(contender: Contender) -> Hashable:
     """Return what contenders with equal requests on the same nodes have in common."""
     requests = frozenset(contender.pod.requests.items())
     return requests, contender.nodes, contender.count, contender.on_each, contender.everywhere
@@ -90,10 +90,7 @@ def _kinds(
     reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable, setting.index.all})
     amounts = (setting.cluster.ledger.free(resource) for resource in sorted(demand))
     columns = (*amounts, *(digits(nodes, len(setting.nodes)) for nodes in reaches))
-    found: dict[tuple[Hashable, ...], list[int]] = {}
-    for position, alike in enumerate(zip(*columns, strict=True)):
-        found.setdefault(alike, []).append(position)
-    return map(of, found.values())
+    return grouped(enumerate(zip(*columns, strict=True))).values()
 
 
 def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:

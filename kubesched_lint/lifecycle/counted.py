@@ -11,7 +11,16 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.event_bounds import ON_ALL, Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import (
+    FRESH,
+    NOTHING_ELSE,
+    ON_ALL,
+    OTHERS_STAY,
+    ROLLING,
+    Counted,
+    EventBounds,
+    Meanwhile,
+)
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
@@ -25,6 +34,8 @@ from kubesched_lint.lifecycle.unreachable import if_unreachable, losses
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
+
+_MOVING = {event: Meanwhile(hosts_move=True, whole_nodes=event != "drain") for event in LOSSES}
 
 
 def count(setting: Setting, event: str, number: int) -> EventBounds:
@@ -61,13 +72,13 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
         return False
     work.spend(work.SETUP)
     wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
-    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted, others_stay=True)
+    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted, OTHERS_STAY)
     if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:
         return False
     if event in ("deploy", "scale-down"):
         return True
     needed = _needed_beside(setting, number, wanted)
-    both = most_placed(setting, number, needed, mixed=True, others_stay=True) if needed else exact
+    both = most_placed(setting, number, needed, ROLLING) if needed else exact
     return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
 
 
@@ -105,8 +116,7 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
     bounds = _paused(setting, event, number) if setting.workloads[number].suspended else _count(setting, event, number)
     if setting.supposes(event) is not None:
         return bounds
-    moving = event in LOSSES
-    beside = most_beside(setting, number, bounds.wanted, moving=moving, with_nodes=moving and event != "drain")
+    beside = most_beside(setting, number, bounds.wanted, _MOVING.get(event, NOTHING_ELSE))
     daemon = setting.workloads[number].kind == "DaemonSet"
     if daemon and event == "zone-loss":
         return bounds
@@ -115,7 +125,7 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
     if beside.pods < bounds.most.pods:
         bounds.always_stuck = bounds.always_stuck or event == "rollout"
         if event == "rollout":  # old pods may run beside the new ones
-            beside = most_beside(setting, number, bounds.wanted, mixed=True)
+            beside = most_beside(setting, number, bounds.wanted, ROLLING)
         bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)._replace(rests_on=ON_ALL)
     return bounds
 
@@ -184,8 +194,8 @@ def _spares_none(setting: Setting, number: int) -> bool:
 def _count(setting: Setting, event: str, number: int) -> EventBounds:
     bounds = _foreseen(setting, event, number)
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
-        lost = losses(setting, event) if event == "zone-loss" else [0]
-        if not finds_room(setting, number, lost, int(event != "zone-loss")):
+        lost = map(Meanwhile, losses(setting, event)) if event == "zone-loss" else [Meanwhile(fewer=1)]
+        if not finds_room(setting, number, lost):
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
@@ -220,7 +230,7 @@ def _from_nothing(setting: Setting, event: str, number: int) -> EventBounds:
         case "scale-down":
             return _scaled_down(setting, number, event)
         case "node-loss" | "drain":
-            return _drained(setting, number) if event == "drain" else _without_one(setting, number, gone=True)
+            return _drained(setting, number) if event == "drain" else _without_one(setting, number, Meanwhile(fewer=1))
         case "zone-loss":
             return _without_a_zone(setting, number)
     asked = scaled_to(event)
@@ -233,10 +243,10 @@ def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     exact = placed(setting, number, wanted)
     if exact is not None:
         return EventBounds(wanted, exact, exact)
-    least = _least(setting, number, wanted, fresh=True)
+    least = _least(setting, number, wanted, FRESH)
 
     def most() -> Counted:
-        return most_placed(setting, number, wanted, others_stay=True)
+        return most_placed(setting, number, wanted, OTHERS_STAY)
 
     return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
@@ -248,11 +258,11 @@ def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Cal
     return count()
 
 
-def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, mixed: bool = False) -> Counted:
+def _least(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = OTHERS_STAY) -> Counted:
     """Return the least pods in an event that deletes no pods of others."""
     if setting.workloads[number].kind == "DaemonSet":
         return least_daemons(setting, number, wanted)
-    return least_placed(setting, number, wanted, fresh=fresh, others_stay=True, mixed=mixed)
+    return least_placed(setting, number, wanted, meanwhile)
 
 
 def rollout_at(setting: Setting, number: int, size: int) -> EventBounds:
@@ -284,7 +294,7 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
         )
         return bounds
     total = rolling_total(setting, number, wanted)
-    more = _least(setting, number, total, mixed=True)
+    more = _least(setting, number, total, ROLLING)
     bounds.never_stuck = more.pods >= total
     if bounds.never_stuck:
         return bounds
@@ -293,11 +303,10 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     new = most_of_template(setting, number, wanted)
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        both = most_placed(setting, number, wanted, mixed=True, others_stay=True)
+        both = most_placed(setting, number, wanted, ROLLING)
         bounds.most = new._replace(pods=both.pods)
     elif needed := _needed_beside(setting, number, wanted):
-        room = most_placed(setting, number, needed, mixed=True, others_stay=True)
-        beside = most_beside(setting, number, needed, mixed=True)
+        room, beside = (most(setting, number, needed, ROLLING) for most in (most_placed, most_beside))
         room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
         if room.pods < needed:
             bounds.always_stuck = True
@@ -372,26 +381,26 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     """
     before = _placed(setting, number, setting.wanted(number))
     size = size_after(setting, event, number)
-    least = _least(setting, number, size, fresh=True)
+    least = _least(setting, number, size, FRESH)
     if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
         kept = Counted(min(size, before.least.pods), before.least.why)
         least = max(least, kept, key=lambda counted: counted.pods)
 
     def most() -> Counted:
-        return most_placed(setting, number, size, others_stay=True)
+        return most_placed(setting, number, size, OTHERS_STAY)
 
     return EventBounds(size, least, _most(setting, number, size, least, most))
 
 
-def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:
+def _without_one(setting: Setting, number: int, meanwhile: Meanwhile) -> EventBounds:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return (
-            _fewer_daemons(setting, number, losses(setting, "node-loss")) if gone else _placed(setting, number, wanted)
-        )
-    least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
+        if meanwhile.cordoned:
+            return _placed(setting, number, wanted)
+        return _fewer_daemons(setting, number, losses(setting, "node-loss"))
+    least = least_placed(setting, number, wanted, meanwhile)
     # A drain that a budget stops leaves pods where they are.
-    surely = gone or not (setting.guards(number) or comes_back(setting, number))
+    surely = not meanwhile.cordoned or not (setting.guards(number) or comes_back(setting, number))
     most = most_on_fewer if surely else most_placed
     return EventBounds(wanted, least, _most(setting, number, wanted, least, lambda: most(setting, number, wanted)))
 
@@ -416,16 +425,16 @@ def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     lost = losses(setting, "zone-loss")
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
-    least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
+    least = min((least_placed(setting, number, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
     def most() -> Counted:
-        return max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
+        return max((most_placed(setting, number, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
     return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
 
 def _drained(setting: Setting, number: int) -> EventBounds:
-    bounds = _without_one(setting, number, gone=False)
+    bounds = _without_one(setting, number, Meanwhile(fewer=1, cordoned=True))
     bounds.never_stuck = True
     stopped_by_budgets(setting, number, bounds)
     return bounds

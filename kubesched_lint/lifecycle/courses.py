@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.adverse import likeness
+from kubesched_lint.lifecycle.adverse import victim_key
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
@@ -273,7 +273,7 @@ class Courses:
     def _run(self, kept: _Kept, members: tuple[int, ...], turn: Turn) -> EventOutcomes:
         start = self._start(members, turn)
         if start not in kept.deployed:
-            alike = self._likeness(start.against) if start.against >= 0 and len(members) > 1 else None
+            alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
         deployed, effort = kept.deployed[start], self.effort
         story = deployed.deployed[0]
@@ -315,13 +315,13 @@ class Courses:
         story.deploy([as_granted(self.setting, number)], together=True)
         return EventOutcomes(self.setting, start.members, [story], ())
 
-    def _likeness(self, number: int) -> Hashable:
+    def _victim_key(self, number: int) -> Hashable:
         """Return what the deployment of others against a workload depends on; None if it may depend on more."""
         setting, pod = self.setting, self.setting.pods[number]
         is_tied = len(acquaintances(setting, number)) > 1 or pod.host_ports or pod.volumes
         if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
             return None
-        return likeness(pod, setting.usable[number], setting.index)
+        return victim_key(pod, setting.usable[number], setting.index)
 
     def follows_alone(self, number: int) -> bool:
         """Whether a course in turn 0 has no pods of other workloads."""
@@ -330,7 +330,7 @@ class Courses:
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
         met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
-        if not any(met) and self._likeness(number) is not None:
+        if not any(met) and self._victim_key(number) is not None:
             return shape(self.setting, number)
         alike = shape_in_set(self.setting, number)
         return None if alike is None else (alike, met)

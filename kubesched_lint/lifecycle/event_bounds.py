@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.workload import Workload
 
 NO_NODE = "no node that it may use"
@@ -29,6 +30,35 @@ class Counted(NamedTuple):
     """Of the premises that may not be known: those without which fewer pods may be missing."""
     near: tuple[Workload | str, ...] = ()
     """Whom the pods must be near, workloads or names of pods, if it counts the domains of these."""
+
+
+class Meanwhile(NamedTuple):
+    """What may happen to nodes and pods while the pods of a workload are counted."""
+
+    lost: NodeSet = EMPTY
+    """Nodes that are lost, or cordoned."""
+    fewer: int = 0
+    """Number of further nodes, whichever these are, that are lost or cordoned."""
+    cordoned: bool = False
+    """The further nodes are cordoned, and a pod there may run until its replacement is made."""
+    own_stay: bool = False
+    """No event deletes pods of the workload, so none waits for the node of a bound claim."""
+    others_stay: bool = False
+    """No event deletes pods of others."""
+    hosts_move: bool = False
+    """Each pod that its affinity selects may have gone to another domain, while pods stay in both."""
+    whole_nodes: bool = False
+    """The event removes whole nodes: where a domain is one node, all its pods go together."""
+    mixed: bool = False
+    """Some of the pods are of another revision, which some selectors do not match."""
+
+
+NOTHING_ELSE = Meanwhile()
+OTHERS_STAY = Meanwhile(others_stay=True)
+FRESH = Meanwhile(own_stay=True, others_stay=True)
+"""Pods are made, and none is deleted."""
+ROLLING = Meanwhile(others_stay=True, mixed=True)
+"""Pods of two revisions run."""
 
 
 class EventBounds:

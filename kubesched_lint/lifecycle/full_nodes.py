@@ -21,32 +21,36 @@ from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.demand import demand_of, taken
 from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 from kubesched_lint.lifecycle.limits import FEW_RUN
-from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
+from kubesched_lint.lifecycle.rivals import Rivals, SameRoom, rivals_of, same_room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 
 
-def max_full_nodes(
-    setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0, *, exactly: bool = True
-) -> int:
+class Sought(NamedTuple):
+    """How sharp a bound must be: below ``enough`` no sharper; if not ``exactly``, above it neither."""
+
+    enough: int = 0
+    exactly: bool = True
+
+
+def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, sought: Sought) -> int:
     """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
-    A result below ``enough`` need not be sharper; if not ``exactly``, another one need not be, either. The result is
-    the least of three bounds. (1) A node is full when one resource is: sum the nodes that the demand for each resource
-    can fill. (2) A pod is on one node only and fills at most its largest share of what is missing there: the sum of all
-    pods' largest shares, for any weights of the nodes, bounds the weight of the full nodes. (3) Pods are whole
-    (``filling``).
+    The result is the least of three bounds. (1) A node is full when one resource is: sum the nodes that the demand for
+    each resource can fill. (2) A pod is on one node only and fills at most its largest share of what is missing there:
+    the sum of all pods' largest shares, for any weights of the nodes, bounds the weight of the full nodes. (3) Pods are
+    whole (``filling``).
     """
 
     def full(rivals: Rivals) -> int:
-        return _full_nodes(setting, number, rivals, among, enough)
+        return _full_nodes(setting, number, rivals, among, sought.enough)
 
     if not _may_fill(setting, number, own, among):
         return 0
-    found = _of_all_alike(setting, number, own, among, enough, full, exactly=exactly)
+    found = _of_all_alike(setting, number, own, among, sought, full)
     if found is not None:
         return found
-    known, key = _known(setting), (*_likeness(setting, number), own, among, enough)
+    known, key = _known(setting), (*_room_key(setting, number), own, among, sought.enough)
     if key not in known:
         known[key] = full(rivals_of(setting, number, own))
     return known[key]
@@ -57,13 +61,12 @@ def _of_all_alike(
     number: int,
     own: int,
     asked: Hashable,
-    enough: int,
+    sought: Sought,
     full: Callable[[Rivals], int],
-    *,
-    exactly: bool,
 ) -> int | None:
     """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
-    same = workloads_alike(setting, number)
+    same = same_room_of(setting, number)
+    enough, exactly = sought
     if same is None or own > same.most or (exactly and enough <= 0):  # no bound is below 0
         return None
     most, least = _known_of_alike(setting).setdefault((same, asked), (_Bound(), _Bound()))
@@ -96,7 +99,7 @@ class _Bound:
 
 
 @once_per_setting
-def _known_of_alike(setting: Setting) -> dict[tuple[Alike, Hashable], tuple[_Bound, _Bound]]:
+def _known_of_alike(setting: Setting) -> dict[tuple[SameRoom, Hashable], tuple[_Bound, _Bound]]:
     """Return the cache: (workloads, nodes) → the bounds beside the most and the least of their rivals."""
     return {}
 
@@ -107,7 +110,7 @@ def _known(setting: Setting) -> dict[Hashable, int]:
     return {}
 
 
-def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
+def _room_key(setting: Setting, number: int) -> tuple[Hashable, ...]:
     """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
     pod, workload = setting.pods[number], setting.workloads[number]
     is_daemon = workload.kind == "DaemonSet"
@@ -148,7 +151,7 @@ def max_full_domains(
         return sum(domain.bit_count() <= spared for domain in domains)
     if enough <= 0:  # no bound is below it
         return len(domains)
-    found = _of_all_alike(setting, number, own, (*domains, spared), enough, full, exactly=True)
+    found = _of_all_alike(setting, number, own, (*domains, spared), Sought(enough), full)
     return full(rivals_of(setting, number, own)) if found is None else found
 
 

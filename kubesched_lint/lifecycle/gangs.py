@@ -71,18 +71,15 @@ def outcomes(
         return Outcomes(0, len(waiting), is_cut=True)
     if PREEMPTION in gates and group.may_evict(_pods(waiting), (p.pod for p in state.placements())):
         return Outcomes(0, len(waiting), is_cut=True)  # which is not followed
-    mark = state.mark()
     kinds = equal_nodes(group.topology_key, _pods(waiting), state)
     search = _Search(GroupCycle(group, state, gates, owners or {}, kinds), tuple(members))
     try:
-        with work.within(steps):
+        with state.undone(), work.within(steps):
             for created in _arrangements(waiting, search.number) if any_order else (tuple(waiting),):
                 for order in orders(created, search.cycle.quorum - len(members), search.number):
                     search.visit(_Course(order, waiting=(), coming=created))
     except work.OutOfWorkError:
         return Outcomes(0, len(waiting), tuple(search.rests), is_cut=True)
-    finally:
-        state.undo(mark)
     counts = [len(rest.on) for rest in search.rests]
     return Outcomes(min(counts), max(counts), tuple(search.rests))
 
@@ -186,20 +183,20 @@ class _Search:
             if not course.coming:
                 self._rest(course, attempt.messages, attempt.nodes)
             return
-        mark = self._state.mark()
         on, left = list(course.on), []
         for bound, at in zip(course.waiting, attempt.nodes, strict=True):
             if at is None or not attempt.scheduled:
                 left.append(bound)
             else:
-                self.cycle.put(bound.pod, at)
                 on.append((bound, at))
         victims = dict.fromkeys(attempt.victims)
-        for victim in victims:
-            self._state.remove(victim)
-        gone = course.gone | {*victims}
-        self.visit(_Course(course.order, tuple(left), course.coming, tuple(on), gone))
-        self._state.undo(mark)
+        with self._state.undone():
+            for bound, at in on[len(course.on) :]:
+                self.cycle.put(bound.pod, at)
+            for victim in victims:
+                self._state.remove(victim)
+            gone = course.gone | {*victims}
+            self.visit(_Course(course.order, tuple(left), course.coming, tuple(on), gone))
 
     def _bound(self, course: _Course) -> Iterator[BoundPod]:
         names = self._state.index.names
@@ -215,7 +212,7 @@ class _Search:
     def _is_known(self, course: _Course) -> bool:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""
         pairs = [(self.number(bound), at) for bound, at in course.on]
-        held = tuple(sorted(pairs)) if course.gone else self.cycle.shape(pairs)
+        held = tuple(sorted(pairs)) if course.gone else self.cycle.canonical(pairs)
         placed = {bound for bound, _ in course.on}
         left = tuple(self.number(bound) for bound in course.order if bound not in placed)
         key = left, tuple(map(self.number, course.coming)), held, course.gone

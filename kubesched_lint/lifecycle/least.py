@@ -7,7 +7,7 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product
 from math import prod
@@ -20,19 +20,19 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import others
 from kubesched_lint.lifecycle.bounds import number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
-from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, Counted, Meanwhile
+from kubesched_lint.lifecycle.full_nodes import Sought, max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.leading import is_led
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
-from kubesched_lint.lifecycle.rooms import open_but_for_affinity
+from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
 from kubesched_lint.text import many
@@ -49,8 +49,7 @@ class _Ask(NamedTuple):
     wanted: int
     open_: NodeSet
     """Nodes where a pod fits as long as no pod of the set is there."""
-    fewer: int
-    """Number of nodes of ``open_`` that an event closes, whichever these are."""
+    meanwhile: Meanwhile
     wide_spreads: Sequence[SpreadConstraint]
     wide_apart: PodAffinityTerm | None
     near: bool
@@ -59,8 +58,11 @@ class _Ask(NamedTuple):
     """Number of nodes of ``open_`` that pods of others may close by a near key."""
     shut: int
     """Number of nodes of ``open_`` in the domains that pods of others may close by a wide key."""
-    others_stay: bool
-    """Whether no event deletes pods of others."""
+
+    @property
+    def fewer(self) -> int:
+        """Number of nodes of ``open_`` that an event closes, whichever these are."""
+        return self.meanwhile.fewer
 
     def closed(self, own: int, among: NodeSet, more: int = 0) -> int:
         """Return the most nodes of ``among`` that others and ``own`` pods of its workload can close to a pod.
@@ -70,42 +72,26 @@ class _Ask(NamedTuple):
         """
         apart = self.guests + own * self.near
         enough = among.bit_count() - apart - more
-        return closed_by_room(self.setting, self.number, own, among, enough, exactly=False) + apart
+        return closed_by_room(self.setting, self.number, own, among, Sought(enough, exactly=False)) + apart
 
 
-def least_placed(
-    setting: Setting,
-    number: int,
-    wanted: int,
-    without: NodeSet = 0,
-    *,
-    nodes_fewer: int = 0,
-    gone: bool = True,
-    fresh: bool = False,
-    others_stay: bool = False,
-    mixed: bool = False,
-) -> Counted:
-    """Return the least of ``wanted`` pods that every order binds.
-
-    ``without`` are lost nodes; ``nodes_fewer`` is the number of further nodes, whichever these are, that are lost
-    (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
-    ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of a revision that some selectors miss.
-    """
+def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+    """Return the least of ``wanted`` pods that every order binds."""
     work.spend(work.CALL)
     pod, index = as_checked(setting.pods[number]), setting.index
-    tie = tie_of(setting, number, wanted, fresh=fresh)
+    tie = tie_of(setting, number, wanted, meanwhile)
     if tie is None:
         return MAY_TIE
-    if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
+    if meanwhile.mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = hard_keyed_nodes(pod, index)
-    open_ = open_but_for_affinity(setting, number) & keyed & ~without
+    open_ = open_but_for_affinity(setting, number) & keyed & ~meanwhile.lost
     if not open_:
         return Counted(0, NO_NODE)
     open_ &= tie.open_
     if not open_:
         return REFUSED
-    ask = _ask(setting, number, wanted, open_, nodes_fewer, others_stay=others_stay)
+    ask = _ask(setting, number, wanted, open_, meanwhile)
     if isinstance(ask, Counted):
         return ask
     if tie.reaches or tie.homes:
@@ -113,40 +99,36 @@ def least_placed(
             return MAY_TIE
         if tie.homes:
             return least_at_home(tie.homes, wanted, ask.open_, ask.closed)
-        return least_tied(tie, wanted, ask.open_, partial(ask.closed, wanted - 1), nodes_fewer)
+        return least_tied(tie, wanted, ask.open_, partial(ask.closed, wanted - 1), ask.fewer)
     if pod.required_affinity:
-        if _opens_by_itself(ask, remade_early=not gone and bool(nodes_fewer), mixed=mixed):
-            return _least_alone(ask)
-        return _least_together(ask, without, gone=gone)
+        return _least_alone(ask) if _opens_by_itself(ask) else _least_together(ask)
     if len(ask.wide_spreads) > 1:
-        return _least_in_each_domain(ask, without)
+        return _least_in_each_domain(ask)
     for constraint in ask.wide_spreads:
-        return _least_spread(ask, constraint, without, mixed=mixed)
-    apart = ask.wide_apart or _near_apart(setting, pod)
+        return _least_spread(ask, constraint)
+    apart = ask.wide_apart or _near_apart(setting, number)
     if apart is not None:
-        return _least_apart(ask, apart, mixed=mixed)
-    closed = min(ask.closed(wanted - 1, open_, ask.shut + nodes_fewer) + ask.shut, open_.bit_count())
-    left = open_.bit_count() - closed - nodes_fewer
-    return Counted(wanted if left > 0 else 0, _filled(closed, open_, nodes_fewer if left <= 0 else 0))
+        return _least_apart(ask, apart)
+    closed = min(ask.closed(wanted - 1, open_, ask.shut + ask.fewer) + ask.shut, open_.bit_count())
+    left = open_.bit_count() - closed - ask.fewer
+    return Counted(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
 
 
-def finds_room(setting: Setting, number: int, lost: Iterable[NodeSet], nodes_fewer: int) -> bool:
+def finds_room(setting: Setting, number: int, losses: Iterable[Meanwhile]) -> bool:
     """Whether all replacement pods find room beside the deleted ones, so they need not see the deletion."""
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":  # it replaces no pod of a lost node
         return least_daemons(setting, number, wanted).pods >= wanted
     twice = 2 * wanted
-    return all(least_placed(setting, number, twice, gone, nodes_fewer=nodes_fewer).pods >= twice for gone in lost)
+    return all(least_placed(setting, number, twice, loss).pods >= twice for loss in losses)
 
 
-def _ask(
-    setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int, *, others_stay: bool
-) -> _Ask | Counted:
+def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Counted:
     """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
     pod, index = as_checked(setting.pods[number]), setting.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
     spreads = [c for c in spreads if _counts_any(setting, number, c)]
-    apart = [t for t in pod.required_anti_affinity if wanted > 1 and setting.selects(t, pod, pod)]
+    apart = kept_apart(setting, number) if wanted > 1 else ()
     keys = [c.topology_key for c in spreads] + [t.topology_key for t in apart]
     near = any(map(index.one_node_each, keys))
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
@@ -167,13 +149,13 @@ def _ask(
     if wide > 1 or (pod.required_affinity and near):
         return Counted(0, "several constraints work together")
     separate = next(iter(wide_apart), None)
-    return _Ask(setting, number, wanted, open_, fewer, wide_spreads, separate, near, guests, shut, others_stay)
+    return _Ask(setting, number, wanted, open_, meanwhile, wide_spreads, separate, near, guests, shut)
 
 
-def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
+def _near_apart(setting: Setting, number: int) -> PodAffinityTerm | None:
     """Return the only term that makes its pods repel each other; None if there are several or a hard spread."""
-    terms = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
-    return terms[0] if len(terms) == 1 and not any(c.is_hard for c in pod.spread) else None
+    terms, spread = kept_apart(setting, number), as_checked(setting.pods[number]).spread
+    return terms[0] if len(terms) == 1 and not any(c.is_hard for c in spread) else None
 
 
 # --- pods that constraints count --------------------------------------------------------------------------------------
@@ -197,32 +179,28 @@ def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> 
     return counts_own or _counts_others(setting, number, constraint)
 
 
-def closed_by_room(
-    setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0, *, exactly: bool = True
-) -> int:
-    """Return the most nodes that others and ``own`` other pods of the workload close by room or host ports.
-
-    For ``enough`` and ``exactly`` see ``max_full_nodes``.
-    """
+def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, sought: Sought) -> int:
+    """Return the most nodes that others and ``own`` other pods of the workload close by room or host ports."""
     if setting.pods[number].host_ports:
         taken = takers_of_ports(setting, number, among) + own
-        closed = max_full_nodes(setting, number, 0, among, enough - taken, exactly=exactly) + taken
+        less = sought._replace(enough=sought.enough - taken)
+        closed = max_full_nodes(setting, number, 0, among, less) + taken
     else:
-        closed = max_full_nodes(setting, number, own, among, enough, exactly=exactly)
+        closed = max_full_nodes(setting, number, own, among, sought)
     return min(closed, among.bit_count())
 
 
 # --- one constraint over domains of several nodes --------------------------------------------------------------------
 
 
-def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, mixed: bool) -> Counted:
+def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
     """Return the least pods with a hard spread: a pod fits in the least full domain while that has an open node.
 
     This domain holds no more than its share of the counted pods. Below minDomains the least count is 0; then the
     argument uses a domain with fewer than maxSkew pods.
     """
     setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
-    counting = counted_domains(setting.pods[number], constraint, setting.index, without)
+    counting = counted_domains(setting.pods[number], constraint, setting.index, ask.meanwhile.lost)
     sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
     if not sizes:
         return Counted(0, "no node counts for the spread")
@@ -231,7 +209,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     if short and not alone:
         return Counted(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
     own = wanted - 1
-    if alone and (not mixed or reaches_old(setting, constraint.selector, number)):
+    if alone and (not ask.meanwhile.mixed or reaches_old(setting, constraint.selector, number)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
     domains = setting.index.domains(key)
     for value, size in sizes.items():
@@ -243,10 +221,10 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     return Counted(wanted, f"no {domain_word(key)} can fill up")
 
 
-def _least_in_each_domain(ask: _Ask, without: NodeSet) -> Counted:
+def _least_in_each_domain(ask: _Ask) -> Counted:
     """Return the least pods with several hard spreads: a pod fits where the least full domains of all of them meet."""
     index, pod = ask.setting.index, ask.setting.pods[ask.number]
-    every = [counted_domains(pod, constraint, index, without) for constraint in ask.wide_spreads]
+    every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
         return Counted(0, "several spreads work together")
@@ -259,19 +237,20 @@ def _least_in_each_domain(ask: _Ask, without: NodeSet) -> Counted:
     return Counted(ask.wanted, "its spreads lead to nodes that cannot fill up")
 
 
-def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
+def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
     """Return the number of domains that others cannot close, if each pod of the workload needs its own domain.
 
     Its other pods are in other domains if the selector matches them.
     """
     setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
     index, key = setting.index, term.topology_key
-    seen = not open_ & ~index.with_key(key) and (not mixed or reaches_old(setting, term.selector, number))
+    reaches_all = not ask.meanwhile.mixed or reaches_old(setting, term.selector, number)
+    seen = not open_ & ~index.with_key(key) and reaches_all
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
     free = index.domains_of(key, open_)
     unbounded = (open_ & ~index.with_key(key)).bit_count()
-    closed = closed_by_room(setting, number, own, open_, free - wanted + 1 - apart) + apart
+    closed = closed_by_room(setting, number, own, open_, Sought(free - wanted + 1 - apart)) + apart
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
     if index.one_node_each(key):
@@ -291,7 +270,7 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     return Counted(min(free, wanted), why)
 
 
-def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
+def _least_together(ask: _Ask) -> Counted:
     """Return the least pods with required affinity: a pod waits only if each domain with a matching pod is closed.
 
     So each domain where a matching pod may be must keep an open node; if a matching pod is sure to stay, its domain is
@@ -305,27 +284,24 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     if any(t.topology_key != key for t in terms):
         return Counted(0, "required pod affinity depends on where others land")
 
-    def matches(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in terms)
-
+    matches_itself = setting.draws(pod, pod)
     domains = index.domains(key)
-    staying = _staying(ask) & ~without
+    staying = _staying(ask) & ~ask.meanwhile.lost
     for domain in domains.values() if staying else ():
         held = staying & domain
         home = domain & ask.open_
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
-    if not matches(pod) and is_blind(terms, setting.cluster):
+    if not matches_itself and is_blind(terms, setting.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
-    if not matches(pod) and not _is_led(ask, without, gone=gone):
+    if not matches_itself and not _is_led(ask):
         return Counted(0, "required pod affinity depends on where others land")
-    reach = ask.open_ if matches(pod) else 0
+    reach = ask.open_ if matches_itself else 0
     for contender in drawing(setting, number, terms):
         reach |= contender.nodes
     reach |= others.where(others.drawing(setting, number))
-    if gone:
-        reach &= ~without
+    reach &= ~ask.meanwhile.lost
     for value, domain in domains.items():
         home = domain & ask.open_
         if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
@@ -343,25 +319,24 @@ def _staying(ask: _Ask) -> NodeSet:
     return found
 
 
-def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
+def _opens_by_itself(ask: _Ask) -> bool:
     """Whether the workload's only pod matches its own affinity and never meets another matching pod.
 
-    A ReplicaSet may create a pod before the replaced one is gone (``remade_early``), and a rolling update does: then
-    the new pod may need the old one and miss its deletion.
+    A ReplicaSet may create a pod before the replaced one is gone, and a rolling update does: then the new pod may need
+    the old one and miss its deletion.
     """
     setting, number, workload = ask.setting, ask.number, ask.setting.workloads[ask.number]
+    remade_early = ask.meanwhile.cordoned and ask.fewer > 0
     if ask.wanted != 1 or (workload.kind != "StatefulSet" and (remade_early or workload.kind == "Job")):
         return False
-    if mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
+    if ask.meanwhile.mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
         return False
     pod = setting.pods[number]
 
-    def matches(other: Pod) -> bool:
-        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
-
-    if not matches(pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
+    if not setting.draws(pod, pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
         return False
-    return next(others.drawing(setting, number), None) is None and not any(matches(b.pod) for b in setting.leaving)
+    stays_away = not any(setting.draws(bound.pod, pod) for bound in setting.leaving)
+    return stays_away and next(others.drawing(setting, number), None) is None
 
 
 def _least_alone(ask: _Ask) -> Counted:
@@ -374,24 +349,24 @@ def _least_alone(ask: _Ask) -> Counted:
     return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
-def _is_led(ask: _Ask, without: NodeSet, *, gone: bool) -> bool:
+def _is_led(ask: _Ask) -> bool:
     """Whether at least one pod of a workload to which affinity leads is bound in the end."""
-    setting, stay = ask.setting, ask.others_stay
+    setting, stay = ask.setting, ask.meanwhile.others_stay
 
     def is_bound(i: int) -> bool:
         wanted = setting.wanted(i)
         if not wanted or setting.running.get(i):
             return False
-        fresh, fewer = stay and not may_be_preempted(setting, i), ask.fewer
-        least = least_placed(setting, i, wanted, without, nodes_fewer=fewer, gone=gone, fresh=fresh, others_stay=stay)
-        return least.pods > 0
+        meanwhile = around._replace(own_stay=stay and not may_be_preempted(setting, i))
+        return least_placed(setting, i, wanted, meanwhile).pods > 0
 
-    return is_led(setting, ask.number, _sure(setting).setdefault((without, ask.fewer, gone, stay), {}), is_bound)
+    around = ask.meanwhile._replace(own_stay=False, mixed=False)
+    return is_led(setting, ask.number, _sure(setting).setdefault(around, {}), is_bound)
 
 
 @once_per_setting
-def _sure(setting: Setting) -> dict[Hashable, dict[int, bool]]:
-    """Return the cache: (lost nodes, nodes fewer, whether these are lost, others stay) → workload → whether sure."""
+def _sure(setting: Setting) -> dict[Meanwhile, dict[int, bool]]:
+    """Return the cache: what happens → workload → whether it is sure to bind a pod."""
     return {}
 
 
@@ -407,7 +382,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     pod, index = setting.pods[number], setting.index
     surges = bool(daemon_bounds(setting.workloads[number].strategy, 1)[0])
     blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
-    apart = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    apart = kept_apart(setting, number)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Counted(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):
@@ -419,7 +394,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
         guests += times * min(contender.count, (contender.nodes & open_).bit_count())
-    closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
+    closed = min(closed_by_room(setting, number, 0, open_, Sought(1 - guests)) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, _filled(closed, open_))
 

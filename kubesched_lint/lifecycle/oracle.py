@@ -426,13 +426,10 @@ class Oracle:
         if not pod.volumes:
             return state.volumes
         self.show(state)
-        mark = self.cluster.mark()
         before = self.cluster.storage
-        try:
+        with self.cluster.undone():
             bind(pod, position, self.cluster)
             after = self.cluster.storage
-        finally:
-            self.cluster.undo(mark)
         if after is before:
             return state.volumes
         fresh = [

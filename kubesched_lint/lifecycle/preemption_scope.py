@@ -96,7 +96,7 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
     for bound in setting.leaving:
         for i in members:
             pod = setting.pods[i]
-            if pod.required_affinity and all(setting.selects(t, pod, bound.pod) for t in pod.required_affinity):
+            if pod.required_affinity and setting.draws(bound.pod, pod):
                 yield i, f"{bound.namespace}/{bound.name}"
 
 

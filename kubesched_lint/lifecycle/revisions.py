@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.events import admitted
-from kubesched_lint.lifecycle.rooms import repelled_by_others
+from kubesched_lint.lifecycle.rooms import kept_apart, repelled_by_others
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
@@ -98,7 +98,7 @@ def stands_in_room(setting: Setting, number: int) -> bool:
 
 def stands_well(setting: Setting, number: int) -> bool:
     """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod = as_checked(setting.pods[number])
     changes = setting.changes.get(number, True) is not False
     if changes and any(not b.node for b in setting.running.get(number, ())):
         return False  # waiting pods of another template may land where new ones may not
@@ -107,8 +107,8 @@ def stands_well(setting: Setting, number: int) -> bool:
     if pod.required_affinity or any(c.is_hard for c in pod.spread):
         return False
     at = _places(setting, number)
-    apart = [t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
-    return all(sum(d >> p & 1 for p in at) <= 1 for key in apart for d in index.domains(key).values())
+    domains = (d for term in kept_apart(setting, number) for d in setting.index.domains(term.topology_key).values())
+    return all(sum(domain >> p & 1 for p in at) <= 1 for domain in domains)
 
 
 def _places(setting: Setting, number: int) -> list[int]:

@@ -51,7 +51,7 @@ def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     return Rivals(lambda: tuple(groups()), without, besides, own)
 
 
-class Alike:
+class SameRoom:
     """Workloads with equal requests that may use the same nodes."""
 
     def __init__(self, setting: Setting, numbers: Sequence[int]) -> None:
@@ -88,13 +88,13 @@ class Alike:
         return Rivals(groups, without, (), 0)
 
 
-def workloads_alike(setting: Setting, number: int) -> Alike | None:
+def same_room_of(setting: Setting, number: int) -> SameRoom | None:
     """Return the workloads like this one; None if they are few."""
-    return _alike(setting).get(number)
+    return _same_room(setting).get(number)
 
 
 @once_per_setting
-def _alike(setting: Setting) -> Mapping[int, Alike]:
+def _same_room(setting: Setting) -> Mapping[int, SameRoom]:
     groups: dict[Hashable, list[int]] = {}
     for number, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
         if workload.kind != "DaemonSet":
@@ -103,6 +103,6 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
         number: found
         for numbers in groups.values()
         if len(numbers) > FEW_ALIKE
-        for found in [Alike(setting, numbers)]
+        for found in [SameRoom(setting, numbers)]
         for number in numbers
     }

@@ -305,6 +305,10 @@ class Setting(Struct, frozen=True, dict=True):
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)
 
+    def draws(self, other: Pod, pod: Pod) -> bool:
+        """Whether all required affinity of ``pod`` selects another one, so that it may be placed near that."""
+        return all(self.selects(term, pod, other) for term in pod.required_affinity)
+
     @cached_property
     def selection(self) -> PodSelection:
         """Finds the workloads whose pods a term or a selector selects."""

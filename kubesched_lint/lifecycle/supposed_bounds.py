@@ -12,7 +12,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.bounds import most_placed
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import FRESH, Counted, EventBounds, Meanwhile
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange
@@ -138,9 +138,9 @@ def _least(setting: Setting, number: int, wanted: int) -> Counted:
         return least_daemons(crowded, number, wanted)
     total = rolling_total(after_of(setting), number, wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
-    found = least_placed(crowded, number, total, nodes_fewer=fewer, gone=not fewer, mixed=rolling)
+    found = least_placed(crowded, number, total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
     misses = _deletes(hypothesis) and may_miss([crowded.pods[number]], crowded.cluster)
-    if misses and not finds_room(crowded, number, [0], fewer):
+    if misses and not finds_room(crowded, number, [Meanwhile(fewer=fewer)]):
         return Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if found.pods >= total:
         return Counted(wanted, found.why)
@@ -153,7 +153,7 @@ def _kept(setting: Setting, number: int, wanted: int) -> Counted:
     moves = _deletes(hypothesis) or hypothesis.rolls or number in hypothesis.sizes
     if moves or workload.kind == "DaemonSet" or setting.running.get(number):
         return Counted(0, "")
-    return least_placed(setting, number, wanted, fresh=True, others_stay=True)
+    return least_placed(setting, number, wanted, FRESH)
 
 
 def _deletes(hypothesis: Hypothesis) -> bool:
@@ -177,11 +177,11 @@ def _most(setting: Setting, number: int, wanted: int) -> Counted:
         return most_placed(crowded, number, wanted)
     hypothesis = _hypothesis(setting)
     mixed = rolls(hypothesis, setting.workloads[number])  # pods of the old template run beside those of the new one
-    most = most_placed(_without_company(crowded, number), number, wanted, mixed=mixed)
+    most = most_placed(_without_company(crowded, number), number, wanted, Meanwhile(mixed=mixed))
     if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
         return most
     lost = setting.index.named(hypothesis.change.lost)
-    return min(most, most_placed(setting, number, wanted, lost), key=lambda counted: counted.pods)
+    return min(most, most_placed(setting, number, wanted, Meanwhile(lost)), key=lambda counted: counted.pods)
 
 
 def _without_company(setting: Setting, number: int) -> Setting:

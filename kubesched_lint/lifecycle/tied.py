@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claim_name
-from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.event_bounds import Counted, Meanwhile
 from kubesched_lint.lifecycle.limits import MOST_TRIED
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
@@ -37,11 +37,8 @@ class Tie(NamedTuple):
     """For each of its pods, the nodes that reach its volumes, if these are known."""
 
 
-def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | None:
-    """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known.
-
-    ``fresh``: nobody deletes its pods, so that none waits for the node of a bound claim.
-    """
+def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Tie | None:
+    """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known."""
     workload, pod = setting.workloads[number], setting.pods[number]
     ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
     if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
@@ -54,7 +51,7 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
     if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
         return None
     open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
-    if fresh:
+    if meanwhile.own_stay:
         return Tie(open_, {})
     classes = setting.cluster.storage.classes
     provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)

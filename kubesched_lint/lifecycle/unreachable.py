@@ -21,11 +21,12 @@ from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.contenders import counted, repelling
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import FRESH, Counted, EventBounds
 from kubesched_lint.lifecycle.least import least_placed
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, zones
 from kubesched_lint.model.pod import Pod, SpreadConstraint
+from kubesched_lint.scheduler.capacity import stands_alone
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.tolerance import FILTERING, UNREACHABLE, leaves, tolerates_any
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
@@ -179,20 +180,16 @@ def _may_lack_others(setting: Setting, event: str, number: int) -> bool:
         return True
     wanted = setting.wanted(number)
     asked = setting.supposes(event) is not None and not _stands(setting, number)
-    return asked and least_placed(setting, number, wanted, fresh=True, others_stay=True).pods < wanted
+    return asked and least_placed(setting, number, wanted, FRESH).pods < wanted
 
 
 def _most_lost(setting: Setting, event: str, number: int) -> int:
     """Return the most pods of a workload that a loss takes."""
-    wanted, pod, index = setting.wanted(number), as_checked(setting.pods[number]), setting.index
+    wanted, index = setting.wanted(number), setting.index
     if all(_stands(setting, i) for i in range(len(setting.workloads))):
         at = [index.positions[bound.node] for bound in setting.running[number]]
         return max((sum(lost >> p & 1 for p in at) for lost in losses(setting, event)), default=wanted)
-    alone = any(
-        index.one_node_each(t.topology_key) and setting.usable[number] & ~index.with_key(t.topology_key) == 0
-        for t in pod.required_anti_affinity
-        if setting.selects(t, pod, pod)
-    )
+    alone = stands_alone(setting.pods[number], index, setting.usable[number])
     nodes = max((lost.bit_count() for lost in losses(setting, event)), default=wanted)
     return min(wanted, nodes) if alone and not setting.running.get(number) else wanted
 

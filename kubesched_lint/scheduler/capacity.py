@@ -6,15 +6,17 @@ real number may be smaller, never larger.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import reduce
 from itertools import repeat
-from operator import floordiv
+from operator import floordiv, or_
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.scheduler.framework import as_checked
@@ -85,7 +87,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     return zip(at, room, strict=False)
 
 
-def kind_of_copies(pod: Pod) -> Hashable:
+def copies_key(pod: Pod) -> Hashable:
     """Return all that ``copies`` reads of a pod: on equal nodes, another pod of the kind has room as often."""
     pod = as_checked(pod)
     keys = (t.topology_key for t in pod.required_anti_affinity if _surely_selects_its_own(t, pod))
@@ -112,6 +114,44 @@ def _surely_selects_its_own(term: PodAffinityTerm, pod: Pod) -> bool:
         and selector.surely_matches(pod.labels, pod.varying)
         and (named or (space is not None and space.is_empty))
     )
+
+
+class Apart(NamedTuple):
+    """The room of nodes for pods that each need a domain of a key of their own."""
+
+    domains: int
+    """Domains with an open node: each takes one pod."""
+    loose: int
+    """The room of the nodes without the key, which are in no domain."""
+
+    @property
+    def total(self) -> int:
+        return self.domains + self.loose
+
+
+class Room:
+    """The room of nodes for equal pods, up to some number on each."""
+
+    def __init__(self, on: Mapping[int, int]) -> None:
+        self.on = on
+        """Position of a node → pods."""
+        self._nodes = grouped(on.items())
+        """Pods → the nodes with room for so many."""
+        self.open_ = reduce(or_, (nodes for room, nodes in self._nodes.items() if room), EMPTY)
+        """Nodes with room for at least one pod."""
+
+    def within(self, among: NodeSet, most: int) -> int:
+        """Return how many pods the nodes of ``among`` take, at most ``most`` each."""
+        return sum(min(room, most) * (nodes & among).bit_count() for room, nodes in self._nodes.items())
+
+    def apart(self, key: str, index: NodeIndex, among: NodeSet, most: int) -> Apart:
+        """Return the same for pods that repel each other over a key."""
+        return Apart(index.domains_of(key, self.open_ & among), self.within(among & ~index.with_key(key), most))
+
+    def within_apart(self, terms: Iterable[PodAffinityTerm], index: NodeIndex, among: NodeSet, most: int) -> int:
+        """Return the same for pods that repel each other by each of ``terms``."""
+        each = (self.apart(term.topology_key, index, among, most).total for term in terms)
+        return min([self.within(among, most), *each])
 
 
 def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> int:

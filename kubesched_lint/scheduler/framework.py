@@ -294,13 +294,10 @@ def filter_node(pod: Pod, state: ClusterState, position: int) -> list[Rejection]
         return _admitted(pod, state, only(position))[1]
     guests = _guests(pod, state, position)
     if guests:
-        mark = state.mark()
-        try:
+        with state.undone():
             for guest in guests:
                 state.place(guest, position)
             _, rejections = _filter(pod, state, only(position))
-        finally:
-            state.undo(mark)
         if rejections:
             return rejections
     return _filter(pod, state, only(position))[1]

@@ -190,7 +190,7 @@ class GroupCycle:
     def _held(self, position: int) -> tuple[int, ...]:
         return tuple(sorted(placement.pod_class.number for placement in self._state.pods_on(position)))
 
-    def shape(self, held: Iterable[tuple[int, int]]) -> Hashable:
+    def canonical(self, held: Iterable[tuple[int, int]]) -> Hashable:
         """Return what (number of a pod's class, position) have in common with those on swapped nodes."""
         if self._kinds is None:
             return tuple(sorted(held))
@@ -251,12 +251,10 @@ class _Courses:
             yield from self._from(step._replace(nodes=(*step.nodes, None), messages=(*step.messages, text)), placed)
 
     def _with(self, pod: Pod, position: int, step: _Step, placed: int) -> Iterator[Attempt]:
-        state = self._cycle.state
         work.spend(work.PLACE)
-        mark = state.mark()
-        self._cycle.put(pod, position)
-        yield from self._from(step, placed)
-        state.undo(mark)
+        with self._cycle.state.undone():
+            self._cycle.put(pod, position)
+            yield from self._from(step, placed)
 
     def _placed(self, step: _Step, position: int, placed: int) -> _Step:
         enough = self._cycle.is_enough(self._members + placed)
@@ -275,7 +273,7 @@ class _Courses:
     def _is_known(self, step: _Step) -> bool:
         """Return whether an equal course was here: equal pods on the same nodes, and the same messages."""
         numbers = [self._cycle.number(pod) for pod in self._pods[: len(step.nodes)]]
-        held = self._cycle.shape((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
+        held = self._cycle.canonical((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
         told = sorted(zip(numbers, step.messages, strict=True))
         key = len(step.nodes), step.scheduled, step.needs_preemption, held, tuple(told)
         known = key in self._seen

@@ -142,12 +142,8 @@ def _dry_run(
     for position in chain(positions(lower & ~before), positions(before)):
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
-        mark = state.mark()
-        try:
+        with state.undone():
             found = _select_victims(pod, position, allowed, state)
-        finally:
-            state.undo(mark)
-            state.removed_in_cycle.clear()
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
@@ -175,12 +171,8 @@ def victims_on(
     ``ranked`` lists the node's pods of lower priority, the most important first, if the caller chooses their ages.
     ``budgets`` have the numbers of pods that may be evicted.
     """
-    mark = state.mark()
-    try:
+    with state.undone():
         found = _select_victims(pod, position, budgets, state, ranked)
-    finally:
-        state.undo(mark)
-        state.removed_in_cycle.clear()
     return found if isinstance(found, Candidate) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -14,7 +14,6 @@ from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.world.running import RunningPods
-    from kubesched_lint.world.world import World
 
 
 def others_selected(it: Member, selector: Selector) -> Iterator[Workload]:
@@ -44,13 +43,15 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     return blocked, tuple(holders)
 
 
-def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> frozenset[str]:
-    """Return the domains of a term's key in which one of ``others`` runs that the term repels."""
-    holding: NodeSet = EMPTY
-    for group in others.in_reach(term, it.workload.namespace):
-        if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
-            holding |= group.nodes
-    return frozenset(it.world.index.domains_with(term.topology_key, holding))
+def open_beside(it: Member, others: RunningPods) -> NodeSet:
+    """Return the usable nodes that no anti-affinity closes to this workload's pods while ``others`` stay."""
+    closed, _ = repelled_by_running(it, others)
+    if "InterPodAffinity" in profile_of(it.pod).filters:
+        for term in it.pod.required_anti_affinity:
+            for group in others.in_reach(term, it.workload.namespace):
+                if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
+                    closed |= it.world.index.spanned(term.topology_key, group.nodes)
+    return it.usable & ~closed
 
 
 def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
@@ -62,18 +63,18 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
     if not terms or answers_itself(it) or may_be_answered_by_set(it):
         return it.world.index.all
     everyone = all_running_pods(it.world)
-    groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if _answers(it, g.pod)]
+    groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if answers(it, g.pod)]
     if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
         return it.world.index.all
-    return nodes_near(it.world, terms, answering(it, everyone))
+    return it.world.index.near(terms, answering(it, everyone))
 
 
 def answers_itself(it: Member) -> bool:
     """Return whether the pods of a workload may satisfy their own required affinity."""
-    return _answers(it, it.pod)
+    return answers(it, it.pod)
 
 
-def _answers(it: Member, pod: Pod) -> bool:
+def answers(it: Member, pod: Pod) -> bool:
     """Return whether a pod may satisfy all terms of the workload's required affinity."""
     terms = it.pod.required_affinity
     return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
@@ -84,21 +85,13 @@ def answering(it: Member, others: RunningPods) -> NodeSet:
     found: NodeSet = EMPTY
     terms = it.pod.required_affinity
     for group in others.in_reach(terms[0], it.workload.namespace) if terms else others.alike:
-        if _answers(it, group.pod):
+        if answers(it, group.pod):
             found |= group.nodes
     return found
 
 
 def is_answered_by_waiting(it: Member) -> bool:
-    return any(_answers(it, pod) for pod in pods_of_others(it.world).waiting)
-
-
-def nodes_near(world: World, terms: Iterable[PodAffinityTerm], there: NodeSet) -> NodeSet:
-    """Return the nodes that share the domain of each term's key with one of ``there``."""
-    near = world.index.all
-    for term in terms:
-        near &= world.index.spanned(term.topology_key, there)
-    return near
+    return any(answers(it, pod) for pod in pods_of_others(it.world).waiting)
 
 
 def may_be_answered_by_set(it: Member) -> bool:

@@ -39,7 +39,7 @@ class Offer(Struct, frozen=True, eq=False):
         return self.template.node(number, self.room)
 
 
-class Alike(Struct, frozen=True):
+class OfferGroup(Struct, frozen=True):
     """Offers that pods cannot distinguish by label or taint, the largest first."""
 
     offers: Sequence[Offer]
@@ -51,7 +51,7 @@ class Made(Struct, frozen=True):
     """All that some pools could make for a demand."""
 
     offers: Sequence[Offer]
-    groups: Sequence[Alike]
+    groups: Sequence[OfferGroup]
     complete: bool
     """Whether ``offers`` are all: each pool has at most so many."""
     idle: frozenset[str]
@@ -80,7 +80,7 @@ def made_by(
             _recent.append(_recent.pop(at))
             return made
     offers: list[Offer] = []
-    groups: list[Alike] = []
+    groups: list[OfferGroup] = []
     complete = True
     most = min(MOST_KINDS, 10 * MOST_KINDS // len(pools))
     for pool in pools:
@@ -90,7 +90,7 @@ def made_by(
         complete = complete and len(kinds) <= MOST_KINDS
         found = tuple(offers_of(kinds[:MOST_KINDS], daemons, device_resources))
         offers += found
-        groups += _alike(found, demand)
+        groups += offer_groups(found, demand)
     idle = frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in offers}
     made = Made(offers, groups, complete, idle)
     _recent.append((asked, made))
@@ -142,24 +142,19 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
     return left
 
 
-def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[Alike]:
+def offer_groups(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[OfferGroup]:
     """Yield groups of offers that pods cannot distinguish."""
-    alike: dict[object, list[Offer]] = {}
-    keys = asked_keys(demand)
+    groups: dict[object, list[Offer]] = {}
+    keys = tuple({*demand.asked, ZONE})
     for offer in offers:
-        alike.setdefault(looks(offer, keys), []).append(offer)
-    for group in alike.values():
+        groups.setdefault(_seen_of(offer, keys), []).append(offer)
+    for group in groups.values():
         group.sort(key=lambda o: o.size, reverse=True)
-        yield Alike(group, _largest(group))
+        yield OfferGroup(group, _largest(group))
 
 
-def asked_keys(demand: LabelDemand) -> tuple[str, ...]:
-    """Return the label keys by which pods can distinguish kinds of nodes."""
-    return tuple({*demand.asked, ZONE})
-
-
-def looks(offer: Offer, keys: Iterable[str]) -> object:
-    """Return what pods can tell about a kind of node, besides its room."""
+def _seen_of(offer: Offer, keys: Iterable[str]) -> object:
+    """Return what pods can tell about a kind of node, besides its room, by labels with these keys."""
     return offer.template.taints, Itself(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
 
 
@@ -167,12 +162,12 @@ def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
     """Return the offers of an ordered group that no other offer exceeds in every resource."""
     kept: list[Offer] = []
     for offer in group:
-        if not any(outdoes(other, offer) for other in kept):
+        if not any(_outdoes(other, offer) for other in kept):
             kept.append(offer)
     return kept
 
 
-def outdoes(one: Offer, other: Offer) -> bool:
+def _outdoes(one: Offer, other: Offer) -> bool:
     """Return whether one leaves at least as much room of everything, so far as known."""
     if one.room is None:  # it may be of any size
         return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -34,7 +33,7 @@ from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.world.limits import MOST_VALUES
-from kubesched_lint.world.offers import Alike, Offer, asked_keys, looks, made_by, outdoes
+from kubesched_lint.world.offers import Offer, OfferGroup, made_by, offer_groups
 
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
 
@@ -195,7 +194,7 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
 # --- how many nodes of each kind --------------------------------------------------------------------------------------
 
 
-def _worth_planning(groups: Sequence[Alike], asked: Asked) -> Iterator[Offer]:
+def _worth_planning(groups: Sequence[OfferGroup], asked: Asked) -> Iterator[Offer]:
     """Yield, from too many offers, the largest of each group that some pod can use, and as many others as allowed.
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
@@ -217,13 +216,7 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
 
     Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
     """
-    alike: dict[object, list[Offer]] = {}
-    keys = asked_keys(demand)
-    for offer in sorted(offers, key=lambda o: o.size, reverse=True):
-        group = alike.setdefault(looks(offer, keys), [])
-        if not any(outdoes(other, offer) for other in group):
-            group.append(offer)
-    kept = set(chain.from_iterable(alike.values()))
+    kept = {offer for group in offer_groups(offers, demand) for offer in group.largest}
     largest = of(position for position, offer in enumerate(offers) if offer in kept)
     index = NodeIndex([offer.node(1) for offer in offers], asked.device_resources)
     kinds: dict[object, list[tuple[Pod, int, NodeSet]]] = {}

@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler import capacity, tolerance
 from kubesched_lint.text import brief
-from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
+from kubesched_lint.world.neighbours import answering, answers_itself, is_answered_by_waiting, open_beside
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -26,16 +26,16 @@ if TYPE_CHECKING:  # checks without a cluster import this module too: the schedu
     from kubesched_lint.scheduler.capacity import Shortage
 
 
-class Room(Struct, frozen=True):
+class DomainRoom(Struct, frozen=True):
     """The domains for the replicas of a workload if each needs a topology domain for itself."""
 
     topology_key: str
     domains: tuple[str, ...]
-    """Values of the key on the nodes that the pod can use."""
+    """Values of the key on the nodes that the pod can use, or on those that are open to it beside other pods."""
     usable: int
     """Number of nodes that the pod can use."""
     unlabelled: tuple[str, ...]
-    """Usable nodes without the key: each accepts any number of replicas."""
+    """Such nodes without the key: each accepts any number of replicas."""
 
     @property
     def is_bounded(self) -> bool:
@@ -44,17 +44,32 @@ class Room(Struct, frozen=True):
 
 def domain_room(
     it: Member, topology_key: str, term: PodAffinityTerm | None = None, beside: RunningPods | None = None
-) -> Room:
-    """Return the topology domains of a key among the usable nodes, without those held against ``term``.
+) -> DomainRoom:
+    """Return the topology domains of a key among the usable nodes.
 
-    ``beside`` are the pods that hold them; by default the running pods of others that stay.
+    With ``term``, which keeps its pods apart, among those with room for a pod that nobody repels, ``beside`` pods of
+    others; by default those that run and stay. Where none has room, that says more than the domains do.
     """
-    lacking, domains = _domains(it.world, it.usable, topology_key)
-    others = beside or staying(it)
+    others, nodes = beside or staying(it), it.usable
     if term is not None and others.pods:
-        held = held_domains(it, term, others)
-        domains = tuple(d for d in domains if d not in held)
-    return Room(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
+        nodes = room_beside(it, 1, others).open_ or open_beside(it, others)
+    lacking, domains = _domains(it.world, nodes, topology_key)
+    return DomainRoom(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
+
+
+def room_beside(it: Member, most: int, others: RunningPods) -> capacity.Room:
+    """Return the room of the nodes, at most ``most`` pods on each, that nobody repels ``beside`` pods of others."""
+    nodes = open_beside(it, others)
+    known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
+    if key not in known:
+        known[key] = capacity.Room(dict(capacity.copies(it.pod, others.state, nodes, most)))
+    return known[key]
+
+
+@once_per_world
+def _rooms(world: World) -> dict[tuple[object, RunningPods, NodeSet, int], capacity.Room]:
+    """Return a cache: kind of pod, pods of others, nodes and the most on each → room."""
+    return {}
 
 
 def bounding_domains(it: Member, topology_key: str) -> tuple[str, ...] | None:
@@ -95,13 +110,21 @@ def most_copies(
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
     pod = it.pod
-    key = capacity.kind_of_copies(pod), state, nodes
+    key = capacity.copies_key(pod), state, nodes
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for
         found = capacity.total_copies(pod, state, nodes, most)
         known[key] = most, found
     return min(found, most)
+
+
+def most_apart(it: Member, most: int, among: NodeSet | None = None) -> int:
+    """Return ``most_copies`` where its own anti-affinity, and that of others and to others, keeps pods apart."""
+    terms, nodes = it.kept_apart, it.usable if among is None else among
+    if not terms:
+        return most_copies(it, most, nodes)
+    return min(room_beside(it, most, staying(it)).within_apart(terms, it.world.index, nodes, most), most)
 
 
 def most_copies_by_domain(
@@ -284,4 +307,4 @@ def nodes_near_running(it: Member) -> NodeSet | None:
     staying = answering(it, staying_beside_set(it.world)) if answers_itself(it) else keyed
     if not staying & keyed:
         return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
-    return nodes_near(it.world, terms, answering(it, all_running_pods(it.world)))
+    return it.world.index.near(terms, answering(it, all_running_pods(it.world)))

@@ -397,6 +397,11 @@ class Member:
         """Return whether one of its terms certainly selects pods of the same revision."""
         return self.surely_selects(term, self.workload)
 
+    @property
+    def kept_apart(self) -> tuple[PodAffinityTerm, ...]:
+        """The terms of anti-affinity by which any two of its pods repel each other."""
+        return tuple(term for term in self.pod.required_anti_affinity if self.repels_itself(term))
+
     def selected_workloads(self, term: PodAffinityTerm) -> Iterator[Workload]:
         """Yield the workloads of the manifests, itself included, that one of its terms may select."""
         return self.world.selection.selected_by(term, self.workload.namespace)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.analysis.half_placed import half_placed
+from kubesched_lint.analysis.trial import at_rest, trials_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.cluster_diagram import diagram
@@ -81,3 +83,34 @@ def test_the_picture_has_no_pods_that_a_quota_refuses() -> None:
     drawn = diagram(world, ())
     assert [group.pods for group in drawn.groups] == [((0, 1),)]
     assert drawn.waiting == ()
+
+
+def test_a_run_that_is_out_of_work_leaves_no_pod_behind():
+    """The world keeps the state, and other rules read it."""
+    gates = {"GenericWorkload": True, "GangScheduling": True, "TopologyAwareWorkloadScheduling": True}
+    node = {"name": "gpu", "count": 2, "zones": ["a"], "allocatable": {"cpu": "4", "memory": "16Gi"}}
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "featureGates": gates, "nodes": [node]}
+    objects = [
+        one
+        for name in ("one", "two")
+        for one in (
+            other("PodGroup", name, "scheduling.k8s.io/v1alpha2", spec={"schedulingPolicy": {"basic": {}}}),
+            other("Job", name, "batch/v1", spec={"parallelism": 4, "template": _in_group(name)}),
+        )
+    ]
+    cut = 0
+    for steps in range(50, 2_000, 50):
+        world = world_of(cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml"), *objects)
+        state = at_rest(world).state
+        try:
+            with work.within(steps):
+                assert list(half_placed(world))
+        except work.OutOfWorkError:
+            cut += 1
+        assert not list(state.placements())
+    assert cut > 5
+
+
+def _in_group(name: str) -> Value:
+    group = {"schedulingGroup": {"podGroupName": name}, "restartPolicy": "Never"}
+    return {"metadata": {"labels": {"app": name}}, "spec": asking("1500m", **group)}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.checks import anti_affinity_exceeds_domains, node_loss_leaves_pending
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
@@ -12,6 +17,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
+from kubesched_lint.world.world import World
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
@@ -48,6 +54,17 @@ def test_pods_that_no_filter_keeps_apart_may_fill_one_node_together(plugin, kept
     assert is_enclosed(setting, "deploy")
 
 
+def test_affinity_that_no_filter_checks_leads_nowhere():
+    """Each node takes one pod of web and repels the next one, which must be near the first: if anybody checks that."""
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    web = _made("web", 2, "100m", affinity={"podAffinity": terms, "podAntiAffinity": terms})
+    unchecked = SchedulerProfile(filters=tuple(name for name in FILTERS if name != "InterPodAffinity"))
+    for profiles, most in (((), 1), ((unchecked,), 2)):
+        setting = Setting(_nodes(1000, 1000), Inventory(schedulers=profiles), (web, _made("db", 2, "950m")))
+        assert count(setting, "deploy", 0).most.pods == most
+
+
 def _other(name: str, node: str, *, repels: bool) -> BoundPod:
     term = PodAffinityTerm(ZONE, Selector((Requirement("app", "In", ("web",)),)))
     pod = Pod("default", {"app": "other" if repels else "web"}, required_anti_affinity=(term,) if repels else ())
@@ -63,6 +80,23 @@ def test_a_domain_that_a_pod_of_others_holds_is_not_free(repels):
     three = Setting(_nodes(1000, 1000, 1000), setting.objects, (web,))
     assert [count(three, event, 0).most.pods for event in ("deploy", "node-loss")] == [2, 2]
     assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "node-loss", "drain"))
+
+
+@pytest.mark.parametrize(("zones", "missing"), [(3, 1), (4, 0)])
+def test_rules_count_the_domains_that_have_room_as_the_matrix_does(zones, missing):
+    """The first of the zones is full of a pod of others; one more may be lost."""
+    web = _made("web", 3, "600m", **simulated.apart("web", ZONE))
+    pod = Pod("default", {"app": "other"}, requests={"cpu": 600})
+    inventory = Inventory(nodes=_nodes(*[1000] * zones), pods=(BoundPod("other", "n0", pod, Owner("ReplicaSet", "o")),))
+    world = World(Inventory(workloads=(web,)), Cluster(inventory, kinds=frozenset(["Node", "Pod"])))
+    it = world.member(web)
+    for check, lost in (
+        (partial(anti_affinity_exceeds_domains.check, reserve=0), 0),
+        (partial(node_loss_leaves_pending.check, of="node"), 1),
+    ):
+        found = [hazard.values["pending"] for hazard in check(it)]
+        assert found == ([1] if lost == (not missing) else [])
+    assert count(setting_of(world), "deploy", 0).most.pods == 3 - missing
 
 
 @thorough

@@ -52,8 +52,12 @@ def test_a_stateful_set_makes_no_replacement(event: str) -> None:
     assert "out-of-service" in found.why
 
 
-def test_a_parallel_stateful_set_makes_none_either() -> None:
-    db = workload("StatefulSet", "db", 3, apart("db", HOSTNAME), podManagementPolicy="Parallel")
+@pytest.mark.parametrize("by", ["anti-affinity", "host ports"])
+def test_a_parallel_stateful_set_makes_none_either(by: str) -> None:
+    """No two of its pods share a node, so the loss of a node takes one of them."""
+    ports = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    spec = apart("db", HOSTNAME) if by == "anti-affinity" else ports
+    db = workload("StatefulSet", "db", 3, spec, podManagementPolicy="Parallel")
     found = of("db", "node-loss", db, cluster=sketch(2, "ab"))
     assert ends(found) == (FINE, DEPENDS)
     assert (found.unreachable and found.unreachable.bound[:2]) == (2, 3)

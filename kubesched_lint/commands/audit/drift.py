@@ -60,14 +60,11 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
         return
     state, found = now.state, dict[str, list[int]]()
     for position in list(dict.fromkeys(_suspects(crowd, state)))[:MOST_PLACES]:
-        mark = state.mark()
-        try:
+        with state.undone():
             state.remove(placement_on(position, crowd, state))
             for rejection in inter_pod_affinity.reject(crowd.pod, state, only(position)):
                 if rejection.nodes and rejection.reason in (REPELLED, UNATTRACTED):
                     found.setdefault(rejection.reason, []).append(position)
-        finally:
-            state.undo(mark)
     for reason, there in found.items():
         names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:

@@ -234,14 +234,11 @@ class Losses:
             yield from self._placed(gone, state, state.index.all)
             return
         state = self._now.state
-        mark = state.mark()
-        try:
+        with state.undone():
             for position in positions(nodes):
                 for held in state.pods_on(position):
                     state.remove(held)
             yield from self._placed(gone, state, state.index.all & ~nodes)
-        finally:
-            state.undo(mark)
 
     def _placed(self, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
         crowds = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))

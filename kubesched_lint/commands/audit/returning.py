@@ -88,8 +88,7 @@ def _is_overfull(pod: Pod, position: int, state: ClusterState) -> bool:
 
 
 def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
-    mark = state.mark()
-    try:
+    with state.undone():
         state.remove(placement_on(position, crowd, state))
         if not filter_node(crowd.pod, state, position):
             return None
@@ -97,8 +96,6 @@ def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int,
         if found.feasible:
             return None
         return position, found, preempt(crowd.pod, found, state).chosen is not None
-    finally:
-        state.undo(mark)
 
 
 def placement_on(position: int, crowd: Crowd, state: ClusterState) -> Placement:

@@ -148,15 +148,12 @@ class _Counting:
         if most > MOST_PODS_TRIED:
             return most, ""
         state = lasting_state(self._it.world)
-        mark = state.mark()
-        try:
+        with state.undone():
             copies = Copies(self._it.pod, self._it.workload.selector, most + 1)
             Placing([copies], state).run()
             if not copies.left:
                 return most, self._count(most + 1).most.why
             return most + 1 - copies.left, message(diagnose(self._it.pod, state))
-        finally:
-            state.undo(mark)
 
 
 def _alone(world: World, workload: Workload) -> Iterator[tuple[str, Counts]]:

@@ -217,8 +217,7 @@ def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Wait
     left: dict[int, tuple[int, str]] = {}
     place = {workload: number for number, workload in enumerate(world.as_deployed)}
     state = lasting_state(world)
-    mark = state.mark()
-    try:
+    with state.undone():
         placing = Placing(list(created_pods(world)), state, seed=1).run()
         for placement, one in placing.placed.items():
             at, workload = counts[placement.position], place[one.workload]
@@ -227,8 +226,6 @@ def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Wait
             if one.left:
                 before, _ = left.get(place[one.workload], (0, ""))
                 left[place[one.workload]] = (before + one.left, placing.message(number))
-    finally:
-        state.undo(mark)
     waiting = tuple(WaitingPods(number, pods, why) for number, (pods, why) in left.items())
     note = "the diagram shows one possible placement by the default scheduler; another order may give another one"
     return [tuple(at.items()) for at in counts], waiting, (note,) if any(counts) else ()

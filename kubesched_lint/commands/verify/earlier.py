@@ -25,11 +25,8 @@ _FAR = 1_000
 def moment_of(recorded: str, pod: Pod, state: ClusterState, made: Iterable[Placement]) -> int | None:
     """Return how many of the pods ``made`` were bound when the message was written; None if no such moment is found."""
     search = _Search(said(recorded), pod, state, list(made))
-    mark = state.mark()
-    try:
+    with state.undone():
         return next((found for start in range(_STARTS) if (found := search.run(start)) is not None), None)
-    finally:
-        state.undo(mark)
 
 
 class _Search:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceClaim, DeviceClass, DeviceRequest, ResourceSlice
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.pools import Offers, Pool, devices_of
@@ -22,7 +22,7 @@ Look = Hashable
 Classes = Callable[[str], DeviceClass | None]
 
 
-def shape_of(claims: Sequence[DeviceClaim], classes: Classes) -> Hashable:
+def claims_key(claims: Sequence[DeviceClaim], classes: Classes) -> Hashable:
     """Return what claims ask for; claims of equal shape are given the same."""
     return tuple(
         (
@@ -75,11 +75,8 @@ class Looks:
             quiet = nodes & among & ~busy
             if quiet:
                 yield quiet, (number, ())
-        found: dict[Look, list[int]] = {}
-        for position in positions(busy & among):
-            found.setdefault(self.look(position, taken), []).append(position)
-        for look, group in found.items():
-            yield of(group), look
+        looks = grouped((position, self.look(position, taken)) for position in positions(busy & among))
+        yield from ((nodes, look) for look, nodes in looks.items())
 
     def look(self, position: int, taken: Taken) -> Look:
         """Return how one node looks."""
@@ -89,10 +86,7 @@ class Looks:
 
     def _all(self) -> dict[int, NodeSet]:
         if self._alike is None:
-            found: dict[int, list[int]] = {}
-            for position in range(self._offers.size):
-                found.setdefault(self._static(position), []).append(position)
-            self._alike = {number: of(group) for number, group in found.items()}
+            self._alike = grouped(enumerate(map(self._static, range(self._offers.size))))
         return self._alike
 
     def _number(self, seen: Hashable) -> int:

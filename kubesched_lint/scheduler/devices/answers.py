@@ -13,7 +13,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, only, positions
 from kubesched_lint.model.devices import AllocatedDevice, Device, DeviceClaim, ResourceSlice
 from kubesched_lint.model.pod import DEVICES_PLUGIN
-from kubesched_lint.scheduler.devices.alike import Look, Looks, shape_of
+from kubesched_lint.scheduler.devices.alike import Look, Looks, claims_key
 from kubesched_lint.scheduler.devices.allocator import Given, Search, candidates
 from kubesched_lint.scheduler.devices.failures import AllocationError, LocalError, NodeError, UndecidedError
 from kubesched_lint.scheduler.devices.pools import Offers
@@ -50,10 +50,10 @@ class Answers:
         self._offers, self._selectors, self._taken = offers_of(devices, index), selectors_of(devices), taken_of(devices)
         # A pod may be bound meanwhile.
         work.owe(work.SETUP + len(devices.claims) // 8 + work.LOOK * len(self._taken.pools))
-        known, shape = _known(devices, index), shape_of(claims, self._classes)
-        if shape not in known:
-            known[shape] = Looks(claims, self._classes, self._offers, self._selectors), {}
-        self._looks, self._known = known[shape]
+        known, key = _known(devices, index), claims_key(claims, self._classes)
+        if key not in known:
+            known[key] = Looks(claims, self._classes, self._offers, self._selectors), {}
+        self._looks, self._known = known[key]
         self._errors: dict[Look, Answer | None] = {}
         """These name the claims; None if they name the node's devices, too."""
 
@@ -137,7 +137,7 @@ def offers_of(devices: Devices, index: NodeIndex) -> Offers:
 
 
 def _known(devices: Devices, index: NodeIndex) -> _Shapes:
-    """Return shape of claims → how nodes look to them, and the answer for each look."""
+    """Return key of claims → how nodes look to them, and the answer for each look."""
     offers_of(devices, index)
     found: _Shapes = devices.lasting["offers"][2]
     return found

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, lowest, of, positions
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
@@ -236,10 +236,7 @@ def _distinctions(wanted: Collection[tuple[str, int]], state: ClusterState) -> I
     for name, request in sorted(wanted):
         offer = _offer(storage.classes[name], request, state)
         yield offer.allowed
-        free: dict[int | None, list[int]] = {}
-        for position, capacity in (offer.space or {}).items():
-            free.setdefault(capacity.capacity, []).append(position)
-        yield from map(of, free.values())
+        yield from grouped((position, free.capacity) for position, free in (offer.space or {}).items()).values()
 
 
 def _matching_volumes(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import NodeSet, grouped
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests
@@ -199,10 +199,7 @@ class PerNode:
             work.spend(len(numbers) // 16 + work.LOOK * len(new))
             for different in new:
                 self._known[different] = self._scored(different)
-            members: dict[int, list[int]] = {}
-            for position, different in enumerate(numbers):
-                members.setdefault(self._known[different], []).append(position)
-            self._numbers, self._levels = numbers, {value: of(at) for value, at in members.items()}
+            self._numbers, self._levels = numbers, grouped(enumerate(map(self._known.__getitem__, numbers)))
         return among(self._levels, nodes)
 
     def _scored(self, numbers: tuple[float, ...]) -> int:

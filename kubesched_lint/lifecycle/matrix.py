@@ -46,6 +46,8 @@ COUNTED = 4 / 3
 """Steps of all cells per step of counting: what it decides needs no trace."""
 SEARCH = 8 / 7
 """Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
+WITH_TRACES = 4 / 3
+"""Steps of a search and of the traces that are followed if it does not end, per step of the search."""
 
 
 class Row(Struct, frozen=True):
@@ -69,8 +71,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
-        self._cut_short: set[tuple[int, ...]] = set()
-        """Groups whose search stopped at the cap on states."""
+        self._cut_short: dict[tuple[int, ...], str] = {}
+        """Group → why its search did not end."""
 
     def place(self, number: int) -> int | None:
         """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
@@ -252,7 +254,7 @@ class Matrix:
         event_outcomes = self._search(members, expected=expected)
         ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
         if event_outcomes is not None and ends is None:
-            self._cut_short.add(members)
+            self._cut_short[members] = _too_many_states(self.effort.states)
         return ends
 
     def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
@@ -260,7 +262,11 @@ class Matrix:
         if key not in self._searched:
             if len(members) == 1:
                 self._forget_others(members)
-            self._searched[key] = self._explored(members, expected=expected)
+            try:
+                with work.within(work.share(0, WITH_TRACES)):
+                    self._searched[key] = self._explored(members, expected=expected)
+            except work.OutOfWorkError as reason:
+                self._searched[key], self._cut_short[members] = None, str(reason)
         return self._searched[key]
 
     def _forget_others(self, members: tuple[int, ...]) -> None:
@@ -280,8 +286,8 @@ class Matrix:
             return None
         setting = self.setting
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
-        if not driving and self.counting.exceeds(members, self.effort.states):
-            self._cut_short.add(members)
+        if self.counting.exceeds(members, self.effort.states, preempting=driving):
+            self._cut_short[members] = _too_many_states(self.effort.states)
             return None
         explore = partial(
             story_of,
@@ -294,7 +300,7 @@ class Matrix:
         )
         stories = [explore(changed=changed) for changed in template_variants(setting, members)]
         if not all(story.sound for story in stories):
-            self._cut_short.add(members)
+            self._cut_short[members] = _too_many_states(self.effort.states)
             return None
         unready = []
         if setting.never_ready.intersection(members):
@@ -404,8 +410,8 @@ class Matrix:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
         followed = len(ends) + good
         missing = "" if followed else self._why_none(number)
-        if followed and any(number in group for group in self._cut_short):
-            missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
+        if followed:
+            missing = next((why for group, why in self._cut_short.items() if number in group), "")
         verdict, stuck, always = verdict_of(event, ends)
         cell = Cell(
             event,
@@ -451,6 +457,10 @@ class Matrix:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
+
+
+def _too_many_states(most: int) -> str:
+    return f"a search of more than {most:,} states: --states raises the limit"
 
 
 def _quota_of(setting: Setting, number: int) -> str:

@@ -33,7 +33,7 @@ from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
-from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
+from kubesched_lint.lifecycle.quotas import capped, most_pods
 from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
@@ -197,11 +197,11 @@ class Matrix:
         any_ends = likely_ends = None
         if event in UNREACHABLE_OF and self.setting.workloads[number].kind == "StatefulSet":
             return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
-        if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
+        if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
         surely = any_ends is not None and verdict_of(event, any_ends)[0] == FINE and self._is_followed(members)
-        if self._is_made(self._everybody, number) and not surely:
+        if self._is_made(self._everybody, event, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
@@ -215,12 +215,12 @@ class Matrix:
             return doubted(with_counted(cell, bounds), scope.open_)
         return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
-    def _is_made(self, members: Sequence[int], number: int) -> bool:
+    def _is_made(self, members: Sequence[int], event: str, number: int) -> bool:
         """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
 
         A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
         """
-        short = quota_short(self.setting)
+        short = quotas.refused_in(self.setting, event, number)
         if number in short:
             return False
         return not short or all(i in capped(self.setting) for i in short.intersection(members))
@@ -346,7 +346,7 @@ class Matrix:
 
     def courses(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._is_made(self._everybody, number) and not self._is_untold(number, turn)
+        followed = self._is_made(self._everybody, event, number) and not self._is_untold(number, turn)
         return self.seeded.ends(event, number, turn, is_known=is_known) if followed else []
 
     def _is_untold(self, number: int, turn: Turn) -> bool:
@@ -368,14 +368,14 @@ class Matrix:
         bound = range_of(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
-        if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
+        if not fine and self._is_made(self._everybody, event, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bounds.is_bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (bounds.is_bad and (not ends or verdict_of(event, ends)[0] == BAD)):
             cell = self._proven(event, number, bounds)
             return cell if fine else with_details(cell, ends, self.setting, number)
-        if number in quota_short(self.setting):
+        if number in quotas.refused_in(self.setting, event, number):
             raced = creation.raced(self.setting, event, number, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
@@ -409,7 +409,7 @@ class Matrix:
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
         followed = len(ends) + good
-        missing = "" if followed else self._why_none(number)
+        missing = "" if followed else self._why_none(event, number)
         if followed:
             missing = next((why for group, why in self._cut_short.items() if number in group), "")
         verdict, stuck, always = verdict_of(event, ends)
@@ -428,10 +428,10 @@ class Matrix:
         cell = counted_cells.followed(cell, followed)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
-    def _why_none(self, number: int) -> str:
+    def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if not self._is_made(self._everybody, number):
-            quota = _quota_of(self.setting, number)
+        if not self._is_made(self._everybody, event, number):
+            quota = _quota_of(self.setting, event, number)
             return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
@@ -463,8 +463,8 @@ def _too_many_states(most: int) -> str:
     return f"a search of more than {most:,} states: --states raises the limit"
 
 
-def _quota_of(setting: Setting, number: int) -> str:
+def _quota_of(setting: Setting, event: str, number: int) -> str:
     """Return which quota refuses pods of a workload, or of the first one that it does."""
-    short = sorted(quota_short(setting))
+    short = sorted(quotas.refused_in(setting, event, number))
     granted = quotas.cap(setting, number if number in short else short[0])
     return granted.why if granted is not None else "a quota keeps pods from being made"

@@ -23,7 +23,7 @@ from kubesched_lint.lifecycle.limits import (
     MOST_IN_TURN,
     MOST_MOVED,
 )
-from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose
+from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
@@ -108,7 +108,7 @@ class Courses:
             return []
         if is_known or self._ends_well(event, number, turn):
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
-        return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
+        return self._followed(turn, lambda: self._telling(number, turn).ends(event, number) or [])
 
     def always_ends_well(self, event: str, number: int) -> bool:
         """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
@@ -226,6 +226,11 @@ class Courses:
         if key not in kept.outcomes:
             kept.outcomes[key] = self._run(kept, members, turn)
         return kept.outcomes[key]
+
+    def _telling(self, number: int, turn: Turn) -> EventOutcomes:
+        """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
+        found = self.event_outcomes(number, turn)
+        return found.at(lambda: telling(self.setting, number, found.deployed, found.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, islice
 
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.preemption_scope import above
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 
 
-def pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
-    """Return node → number of pods on it, over all ends of a story; with ``workload``, only pods of that workload."""
+def pods_by_node(story: Story, workloads: Collection[int] = ()) -> dict[str, int]:
+    """Return node → number of pods on it, over all ends of a story; with ``workloads``, only pods of those."""
     found: dict[str, int] = {}
+    slots = story.pod_types.slots
     for state in story.states:
-        slots = story.pod_types.slots
         for position in compress(range(len(state.bound)), state.bound):
             name = story.nodes[position].name
-            count = sum(n for slot, n in state.bound[position] if workload in (-1, slots[slot].workload))
+            count = sum(n for slot, n in state.bound[position] if not workloads or slots[slot].workload in workloads)
             found[name] = found.get(name, 0) + count
     return found
 
 
 def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Sequence[str]:
     """Return the nodes with the most pods of a workload, or those with the ``fewest``."""
-    pods = pods_by_node(story, story.numbers[workload.key])
+    pods = pods_by_node(story, (story.numbers[workload.key],))
     ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
     return [node.name for node in ordered[:most]]
 
@@ -45,6 +48,28 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
     for name in ordered:
         found.setdefault(kinds[name], name)
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
+
+
+def telling(setting: Setting, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
+    """Return those of ``nodes`` whose loss may move pods of a workload, and the first of the others, where none moves.
+
+    Its pods on other nodes stay there, unless lost pods may preempt them when they are made anew.
+    """
+    if guests_of(setting).hosted:
+        return nodes
+    held, keys = set[str](), [setting.workloads[i].key for i in (number, *above(setting, number))]
+    for story in stories:
+        moving = frozenset(story.numbers[key] for key in keys if key in story.numbers)
+        if any(_waits(story, state, story.numbers[keys[0]]) for state in story.states):
+            return nodes  # what is lost makes room for those that wait
+        held.update(node for node, pods in pods_by_node(story, moving).items() if pods)
+    other = next((node for node in nodes if node not in held), None)
+    return [node for node in nodes if node in held or node == other]
+
+
+def _waits(story: Story, state: State, workload: int) -> bool:
+    slots = story.pod_types.slots
+    return any(slots[slot].workload == workload for queue in (state.waiting, *state.pinned) for slot, *_ in queue)
 
 
 @once_per_setting

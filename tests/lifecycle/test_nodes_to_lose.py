@@ -8,6 +8,12 @@ from typing import Any
 import pytest
 
 from kubesched_lint.lifecycle import lost_nodes
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 
 
 @pytest.mark.parametrize(("kind", "lost"), [("Deployment", ["n3", "n0"]), ("DaemonSet", ["n3", "n0", "n1", "n2"])])
@@ -20,3 +26,22 @@ def test_one_node_without_pods_stands_for_all_such_nodes(
     monkeypatch.setattr(lost_nodes, "_kinds", lambda setting: {f"n{i}": 0 for i in range(9)})
     story: Any = SimpleNamespace(desired_states={0: SimpleNamespace(spec=SimpleNamespace(kind=kind))})
     assert lost_nodes.nodes_to_lose(nothing, story, 4) == lost
+
+
+@pytest.mark.parametrize(
+    ("priority", "size", "telling"),
+    [(0, 1, ["n0", "n1"]), (5, 1, ["n0", "n1", "n2"]), (0, 9, ["n0", "n1", "n2", "n3"])],
+    ids=["its own, and one other", "whose lost pods may preempt its own", "some of its pods wait"],
+)
+def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int, size: int, telling: list[str]) -> None:
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(4))
+    web, db = (
+        Workload("Deployment", "default", app, Pod("default", {"app": app}, requests={"cpu": 400}, **more), replicas=n)
+        for app, n, more in (
+            ("web", size, {"node_selector": {"at": "0"}}),
+            ("db", 1, {"node_selector": {"at": "2"}, "priority": priority}),
+        )
+    )
+    setting = Setting(nodes, Inventory(), (web, db))
+    story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
+    assert lost_nodes.telling(setting, 0, [story], [node.name for node in nodes]) == telling

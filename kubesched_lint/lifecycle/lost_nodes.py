@@ -51,7 +51,7 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
 
 
 def telling(setting: Setting, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
-    """Return those of ``nodes`` whose loss may move pods of a workload, and the first of the others, where none moves.
+    """Return those of ``nodes`` whose loss may move pods of a workload, and second one of the others, where none moves.
 
     Its pods on other nodes stay there, unless lost pods may preempt them when they are made anew.
     """
@@ -63,8 +63,8 @@ def telling(setting: Setting, number: int, stories: Iterable[Story], nodes: Sequ
         if any(_waits(story, state, story.numbers[keys[0]]) for state in story.states):
             return nodes  # what is lost makes room for those that wait
         held.update(node for node, pods in pods_by_node(story, moving).items() if pods)
-    other = next((node for node in nodes if node not in held), None)
-    return [node for node in nodes if node in held or node == other]
+    with_pods, others = [n for n in nodes if n in held], [n for n in nodes if n not in held]
+    return [*with_pods[:1], *others[:1], *with_pods[1:]]
 
 
 def _waits(story: Story, state: State, workload: int) -> bool:

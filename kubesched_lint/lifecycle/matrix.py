@@ -344,10 +344,12 @@ class Matrix:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
+    def courses(
+        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
         followed = self._is_made(self._everybody, event, number) and not self._is_untold(number, turn)
-        return self.seeded.ends(event, number, turn, is_known=is_known) if followed else []
+        return self.seeded.ends(event, number, turn, is_known=is_known, before=before) if followed else []
 
     def _is_untold(self, number: int, turn: Turn) -> bool:
         """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol
 
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of
@@ -34,6 +34,12 @@ DRAWS_AGAINST = 2
 Turn = int | Aim
 
 
+class Courses(Protocol):
+    def __call__(
+        self, event: str, number: int, turn: Turn, *, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]: ...
+
+
 class LaterTurns:
     """Follows more courses where those of turn 0 agree: the last ones aim at the opposite result.
 
@@ -41,7 +47,7 @@ class LaterTurns:
     others, and what made courses of one disagree is tried first for the next.
     """
 
-    def __init__(self, setting: Setting, courses: Callable[[str, int, Turn], list[FinalState]]) -> None:
+    def __init__(self, setting: Setting, courses: Courses) -> None:
         self._setting = setting
         self._courses = courses
         self._known: dict[Hashable, tuple[int, int]] = {}
@@ -60,7 +66,7 @@ class LaterTurns:
             return ends, others
         found = list(ends)
         for place in sorted(range(len(later)), key=lambda place: place != telling):
-            found += self._courses(event, number, later[place])
+            found += self._courses(event, number, later[place], before=found)
             if verdict_of(event, found)[0] == DEPENDS:
                 break
         else:

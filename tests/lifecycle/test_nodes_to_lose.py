@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.lifecycle import lost_nodes
+from kubesched_lint.lifecycle import event_outcomes, lost_nodes
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
@@ -45,3 +48,24 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
     setting = Setting(nodes, Inventory(), (web, db))
     story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
     assert lost_nodes.telling(setting, 0, [story], [node.name for node in nodes]) == telling
+
+
+def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[list[str]] = []
+    original = event_outcomes.lose
+
+    def losing(story: Story, names: list[str]) -> object:
+        lost.append(names)
+        return original(story, names)
+
+    monkeypatch.setattr(event_outcomes, "lose", losing)
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(8))
+    pod = Pod("default", {"app": "web"}, requests={"cpu": 900}, node_selector={"at": "0"})
+    crowd = Pod("default", {"app": "crowd"}, requests={"cpu": 300})
+    workloads = (
+        Workload("Deployment", "default", "web", pod, replicas=1),
+        Workload("Deployment", "default", "crowd", crowd, replicas=16),
+    )
+    found = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10)).courses("node-loss", 0)
+    assert {end.lack for end in found} == {0, 1}
+    assert len(lost) == 2

@@ -118,7 +118,7 @@ class Courses:
         def is_enough(found: Sequence[FinalState]) -> bool:
             return event in LOSSES and verdict_of(event, [*before, *found])[0] == DEPENDS
 
-        return self._followed(turn, lambda: self._telling(number, turn).ends_until(event, number, is_enough))
+        return self._followed(turn, lambda: self._telling(event, number, turn).ends_until(event, number, is_enough))
 
     def always_ends_well(self, event: str, number: int) -> bool:
         """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
@@ -237,10 +237,10 @@ class Courses:
             kept.outcomes[key] = self._run(kept, members, turn)
         return kept.outcomes[key]
 
-    def _telling(self, number: int, turn: Turn) -> EventOutcomes:
+    def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
         found = self.event_outcomes(number, turn)
-        return found.at(lambda: telling(self.setting, number, found.deployed, found.nodes))
+        return found.at(lambda: telling(self.setting, event, number, found.deployed, found.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""

@@ -205,6 +205,8 @@ class EventOutcomes:
                 key = (event, self._of(event, number), where, place)
                 if key not in self._continued:
                     story = _continued(base)
+                    if event in UNREACHABLE_OF and story.runs:  # what other deployments tell, deleted nodes show
+                        story.states, story.runs = story.states[:1], 1
                     happen(story)
                     self._continued[key] = story
                 yield where, self._continued[key]

@@ -8,7 +8,7 @@ from itertools import compress, islice
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import above
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting, once_per_setting
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
@@ -50,21 +50,29 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
 
 
-def telling(setting: Setting, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
-    """Return those of ``nodes`` whose loss may move pods of a workload, and second one of the others, where none moves.
+def telling(setting: Setting, event: str, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
+    """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
-    Its pods on other nodes stay there, unless lost pods may preempt them when they are made anew.
+    They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew. If none has
+    its pods, the node with the most is one more where that is unreachable: a StatefulSet surely lacks a pod then.
     """
     if guests_of(setting).hosted:
         return nodes
-    held, keys = set[str](), [setting.workloads[i].key for i in (number, *above(setting, number))]
+    own, moving = dict[str, int](), set[str]()
+    above_it = [setting.workloads[i].key for i in above(setting, number)]
     for story in stories:
-        moving = frozenset(story.numbers[key] for key in keys if key in story.numbers)
-        if any(_waits(story, state, story.numbers[keys[0]]) for state in story.states):
+        itself = story.numbers[setting.workloads[number].key]
+        if any(_waits(story, state, itself) for state in story.states):
             return nodes  # what is lost makes room for those that wait
-        held.update(node for node, pods in pods_by_node(story, moving).items() if pods)
-    with_pods, others = [n for n in nodes if n in held], [n for n in nodes if n not in held]
-    return [*with_pods[:1], *others[:1], *with_pods[1:]]
+        for node, pods in pods_by_node(story, (itself,)).items():
+            own[node] = own.get(node, 0) + pods
+        others = frozenset(story.numbers[key] for key in above_it if key in story.numbers)
+        moving.update(node for node, pods in pods_by_node(story, others).items() if pods and others)
+    ordered = sorted((node for node, pods in own.items() if pods), key=lambda node: (-own[node], node))
+    first = [node for node in nodes if own.get(node)] or ordered[: event in UNREACHABLE_OF]
+    further = [node for node in nodes if node in moving and node not in first]
+    other = next((node for node in nodes if node not in moving and node not in first), None)
+    return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
 
 
 def _waits(story: Story, state: State, workload: int) -> bool:

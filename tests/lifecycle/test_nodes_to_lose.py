@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle import event_outcomes, lost_nodes
 from kubesched_lint.lifecycle.courses import Effort
@@ -47,7 +48,10 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
     )
     setting = Setting(nodes, Inventory(), (web, db))
     story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
-    assert lost_nodes.telling(setting, 0, [story], [node.name for node in nodes]) == telling
+    assert lost_nodes.telling(setting, "drain", 0, [story], [node.name for node in nodes]) == telling
+    if size == 1:
+        found = lost_nodes.telling(setting, "node-unreachable", 0, [story], ["n3"])
+        assert found == ["n0", "n3"], "one with its pods is always lost"
 
 
 def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +73,19 @@ def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatc
     found = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10)).courses("node-loss", 0)
     assert {end.lack for end in found} == {0, 1}
     assert len(lost) == 2
+
+
+def test_a_lost_node_with_pods_of_a_statefulset_is_tried_wherever_most_pods_are() -> None:
+    """Only the three nodes with the most pods are lost in a set of so many."""
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 9000, "pods": 300}) for i in range(6))
+    alone = Pod("default", {"app": "alone"}, requests={"cpu": 10}, node_selector={"at": "5"})
+    crowds = [
+        Workload("Deployment", "default", f"c{i}", Pod("default", {"app": f"c{i}"}, node_selector={"at": str(i)}))
+        for i in range(5)
+    ]
+    workloads = (
+        Workload("StatefulSet", "default", "alone", alone, replicas=1),
+        *(replace(crowd, replicas=60) for crowd in crowds),
+    )
+    matrix = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10))
+    assert {end.lack for end in matrix.courses("node-unreachable", 0)} == {0, 1}

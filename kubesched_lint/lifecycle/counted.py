@@ -172,7 +172,7 @@ def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> 
         return less
     if event == "deploy" and not setting.running.get(number):
         return less
-    less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
+    less.never_stuck = less.never_stuck and made >= quotas.most_made(setting, number, event)
     if event != "rollout" or is_mixed(setting, number):
         return less
     granted = quotas.cap_in_rollout(setting, number) or granted

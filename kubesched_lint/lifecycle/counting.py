@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import islice
+from math import prod
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.devices import with_devices
@@ -16,6 +17,7 @@ from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.unreachable import if_unreachable, why_apart
+from kubesched_lint.model.pod import Pod
 
 
 class Counting:
@@ -50,19 +52,30 @@ class Counting:
         deleted = self.bounds(UNREACHABLE_OF[event], members, number)
         return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
 
-    def exceeds(self, members: Collection[int], states: int) -> bool:
-        """Whether a search over members that preempts nothing surely meets more states of a deploy.
+    def exceeds(self, members: Collection[int], states: int, *, preempting: bool) -> bool:
+        """Whether a search over members surely meets more states of a deploy.
 
         Pods of other groups change neither whether a pod is bound nor how many are, and any of them may come first.
-        So for each group, every number of its new pods up to the least is met with every number of the others.
+        So for each group, every number of its new pods up to the least is met with every number of the others. In a
+        group, this holds of each workload whose pods ask nothing of where other pods are. If the search is
+        ``preempting``, those pods count for which nobody has to be preempted.
         """
         setting, met = self.setting, 1
         for group in dict.fromkeys(group_of(setting, i) for i in members) if setting.together else ():
             if met > states:
                 break
+            if preempting and setting.need_devices(group):
+                continue
             new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]
-            met *= 1 + sum(self.bounds("deploy", group, i).least.pods for i in new)
+            least = {i: self._least_bound(group, i, preempting=preempting) for i in new}
+            apart = prod(1 + pods for i, pods in least.items() if _asks_for_nobody(setting.pods[i]))
+            met *= max(1 + sum(least.values()), apart)
         return met > states
+
+    def _least_bound(self, group: tuple[int, ...], number: int, *, preempting: bool) -> int:
+        """Return the least pods after a deploy; if preemption is followed, without those that have to preempt."""
+        bounds = count(self.setting, "deploy", number) if preempting else self.bounds("deploy", group, number)
+        return bounds.least.pods
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
@@ -102,3 +115,8 @@ class Counting:
         if found is None:
             found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
         return found
+
+
+def _asks_for_nobody(pod: Pod) -> bool:
+    """Whether fewer other pods leave a pod no fewer nodes."""
+    return not pod.required_affinity and not any(c.is_hard for c in pod.spread)

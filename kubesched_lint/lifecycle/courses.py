@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.limits import (
     FEW_LOST,
     FEW_RUN,
@@ -23,14 +24,15 @@ from kubesched_lint.lifecycle.limits import (
     MOST_IN_TURN,
     MOST_MOVED,
 )
-from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose
+from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.shapes import shape, shape_in_set
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
+from kubesched_lint.lifecycle.verdicts import DEPENDS
 from kubesched_lint.limits import MOST_STEPS
 
 
@@ -94,8 +96,12 @@ class Courses:
         self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
-    def ends(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
+    def ends(
+        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
+
+        Once some end well and some badly, together with the ends ``before``, no further node or zone is lost.
 
         In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
         at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
@@ -108,7 +114,11 @@ class Courses:
             return []
         if is_known or self._ends_well(event, number, turn):
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
-        return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
+
+        def is_enough(found: Sequence[FinalState]) -> bool:
+            return event in LOSSES and verdict_of(event, [*before, *found])[0] == DEPENDS
+
+        return self._followed(turn, lambda: self._telling(event, number, turn).ends_until(event, number, is_enough))
 
     def always_ends_well(self, event: str, number: int) -> bool:
         """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
@@ -226,6 +236,11 @@ class Courses:
         if key not in kept.outcomes:
             kept.outcomes[key] = self._run(kept, members, turn)
         return kept.outcomes[key]
+
+    def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
+        """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
+        found = self.event_outcomes(number, turn)
+        return found.at(lambda: telling(self.setting, event, number, found.deployed, found.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""

@@ -128,6 +128,17 @@ class EventOutcomes:
             found += list(self._ends(event, where, story, number))
         return found
 
+    def ends_until(self, event: str, number: int, is_enough: Callable[[list[FinalState]], bool]) -> list[FinalState]:
+        """Return the ends of courses, node by node or zone by zone, until they are enough; empty if one has none."""
+        found: list[FinalState] = []
+        for where, story in self._forks(event, number):
+            if not story.states:
+                return []
+            found += self._ends(event, where, story, number)
+            if is_enough(found):
+                break
+        return found
+
     def first_ends(
         self, event: str, number: int, is_sought: Callable[[FinalState], bool] = lambda _: True
     ) -> list[FinalState]:
@@ -194,6 +205,8 @@ class EventOutcomes:
                 key = (event, self._of(event, number), where, place)
                 if key not in self._continued:
                     story = _continued(base)
+                    if event in UNREACHABLE_OF and story.runs:  # what other deployments tell, deleted nodes show
+                        story.states, story.runs = story.states[:1], 1
                     happen(story)
                     self._continued[key] = story
                 yield where, self._continued[key]

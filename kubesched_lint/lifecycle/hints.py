@@ -207,6 +207,14 @@ class Hopeless:
         return found
 
 
+def may_help(come: Pod, pod: Pod) -> bool:
+    """Whether a pod that is bound may open any node to another one: only to those whose terms select it."""
+    if not (pod.required_affinity or pod.spread):
+        return False
+    labels = come.labels.items()
+    return any(label is None or label in labels for label in _helpful(pod))
+
+
 def _helpful(pod: Pod) -> Iterator[tuple[str, str] | None]:
     """Yield labels: a pod that helps this one by coming has one of them; None if it may have none."""
     for selector in (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard)):

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, islice
 
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.preemption_scope import above
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting, once_per_setting
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 
 
-def pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
-    """Return node → number of pods on it, over all ends of a story; with ``workload``, only pods of that workload."""
+def pods_by_node(story: Story, workloads: Collection[int] = ()) -> dict[str, int]:
+    """Return node → number of pods on it, over all ends of a story; with ``workloads``, only pods of those."""
     found: dict[str, int] = {}
+    slots = story.pod_types.slots
     for state in story.states:
-        slots = story.pod_types.slots
         for position in compress(range(len(state.bound)), state.bound):
             name = story.nodes[position].name
-            count = sum(n for slot, n in state.bound[position] if workload in (-1, slots[slot].workload))
+            count = sum(n for slot, n in state.bound[position] if not workloads or slots[slot].workload in workloads)
             found[name] = found.get(name, 0) + count
     return found
 
 
 def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Sequence[str]:
     """Return the nodes with the most pods of a workload, or those with the ``fewest``."""
-    pods = pods_by_node(story, story.numbers[workload.key])
+    pods = pods_by_node(story, (story.numbers[workload.key],))
     ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
     return [node.name for node in ordered[:most]]
 
@@ -45,6 +48,36 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
     for name in ordered:
         found.setdefault(kinds[name], name)
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
+
+
+def telling(setting: Setting, event: str, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
+    """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
+
+    They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew. If none has
+    its pods, the node with the most is one more where that is unreachable: a StatefulSet surely lacks a pod then.
+    """
+    if guests_of(setting).hosted:
+        return nodes
+    own, moving = dict[str, int](), set[str]()
+    above_it = [setting.workloads[i].key for i in above(setting, number)]
+    for story in stories:
+        itself = story.numbers[setting.workloads[number].key]
+        if any(_waits(story, state, itself) for state in story.states):
+            return nodes  # what is lost makes room for those that wait
+        for node, pods in pods_by_node(story, (itself,)).items():
+            own[node] = own.get(node, 0) + pods
+        others = frozenset(story.numbers[key] for key in above_it if key in story.numbers)
+        moving.update(node for node, pods in pods_by_node(story, others).items() if pods and others)
+    ordered = sorted((node for node, pods in own.items() if pods), key=lambda node: (-own[node], node))
+    first = [node for node in nodes if own.get(node)] or ordered[: event in UNREACHABLE_OF]
+    further = [node for node in nodes if node in moving and node not in first]
+    other = next((node for node in nodes if node not in moving and node not in first), None)
+    return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
+
+
+def _waits(story: Story, state: State, workload: int) -> bool:
+    slots = story.pod_types.slots
+    return any(slots[slot].workload == workload for queue in (state.waiting, *state.pinned) for slot, *_ in queue)
 
 
 @once_per_setting

@@ -33,7 +33,7 @@ from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
-from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
+from kubesched_lint.lifecycle.quotas import capped, most_pods
 from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
@@ -46,6 +46,8 @@ COUNTED = 4 / 3
 """Steps of all cells per step of counting: what it decides needs no trace."""
 SEARCH = 8 / 7
 """Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
+WITH_TRACES = 4 / 3
+"""Steps of a search and of the traces that are followed if it does not end, per step of the search."""
 
 
 class Row(Struct, frozen=True):
@@ -69,8 +71,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
-        self._cut_short: set[tuple[int, ...]] = set()
-        """Groups whose search stopped at the cap on states."""
+        self._cut_short: dict[tuple[int, ...], str] = {}
+        """Group → why its search did not end."""
 
     def place(self, number: int) -> int | None:
         """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
@@ -195,11 +197,11 @@ class Matrix:
         any_ends = likely_ends = None
         if event in UNREACHABLE_OF and self.setting.workloads[number].kind == "StatefulSet":
             return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
-        if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
+        if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
         surely = any_ends is not None and verdict_of(event, any_ends)[0] == FINE and self._is_followed(members)
-        if self._is_made(self._everybody, number) and not surely:
+        if self._is_made(self._everybody, event, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
@@ -213,12 +215,12 @@ class Matrix:
             return doubted(with_counted(cell, bounds), scope.open_)
         return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
-    def _is_made(self, members: Sequence[int], number: int) -> bool:
+    def _is_made(self, members: Sequence[int], event: str, number: int) -> bool:
         """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
 
         A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
         """
-        short = quota_short(self.setting)
+        short = quotas.refused_in(self.setting, event, number)
         if number in short:
             return False
         return not short or all(i in capped(self.setting) for i in short.intersection(members))
@@ -252,7 +254,7 @@ class Matrix:
         event_outcomes = self._search(members, expected=expected)
         ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
         if event_outcomes is not None and ends is None:
-            self._cut_short.add(members)
+            self._cut_short[members] = _too_many_states(self.effort.states)
         return ends
 
     def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
@@ -260,7 +262,11 @@ class Matrix:
         if key not in self._searched:
             if len(members) == 1:
                 self._forget_others(members)
-            self._searched[key] = self._explored(members, expected=expected)
+            try:
+                with work.within(work.share(0, WITH_TRACES)):
+                    self._searched[key] = self._explored(members, expected=expected)
+            except work.OutOfWorkError as reason:
+                self._searched[key], self._cut_short[members] = None, str(reason)
         return self._searched[key]
 
     def _forget_others(self, members: tuple[int, ...]) -> None:
@@ -280,8 +286,8 @@ class Matrix:
             return None
         setting = self.setting
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
-        if not driving and self.counting.exceeds(members, self.effort.states):
-            self._cut_short.add(members)
+        if self.counting.exceeds(members, self.effort.states, preempting=driving):
+            self._cut_short[members] = _too_many_states(self.effort.states)
             return None
         explore = partial(
             story_of,
@@ -294,7 +300,7 @@ class Matrix:
         )
         stories = [explore(changed=changed) for changed in template_variants(setting, members)]
         if not all(story.sound for story in stories):
-            self._cut_short.add(members)
+            self._cut_short[members] = _too_many_states(self.effort.states)
             return None
         unready = []
         if setting.never_ready.intersection(members):
@@ -338,10 +344,12 @@ class Matrix:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
+    def courses(
+        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._is_made(self._everybody, number) and not self._is_untold(number, turn)
-        return self.seeded.ends(event, number, turn, is_known=is_known) if followed else []
+        followed = self._is_made(self._everybody, event, number) and not self._is_untold(number, turn)
+        return self.seeded.ends(event, number, turn, is_known=is_known, before=before) if followed else []
 
     def _is_untold(self, number: int, turn: Turn) -> bool:
         """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""
@@ -362,14 +370,14 @@ class Matrix:
         bound = range_of(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
-        if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
+        if not fine and self._is_made(self._everybody, event, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bounds.is_bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (bounds.is_bad and (not ends or verdict_of(event, ends)[0] == BAD)):
             cell = self._proven(event, number, bounds)
             return cell if fine else with_details(cell, ends, self.setting, number)
-        if number in quota_short(self.setting):
+        if number in quotas.refused_in(self.setting, event, number):
             raced = creation.raced(self.setting, event, number, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
@@ -403,9 +411,9 @@ class Matrix:
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
         followed = len(ends) + good
-        missing = "" if followed else self._why_none(number)
-        if followed and any(number in group for group in self._cut_short):
-            missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
+        missing = "" if followed else self._why_none(event, number)
+        if followed:
+            missing = next((why for group, why in self._cut_short.items() if number in group), "")
         verdict, stuck, always = verdict_of(event, ends)
         cell = Cell(
             event,
@@ -422,10 +430,10 @@ class Matrix:
         cell = counted_cells.followed(cell, followed)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
-    def _why_none(self, number: int) -> str:
+    def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if not self._is_made(self._everybody, number):
-            quota = _quota_of(self.setting, number)
+        if not self._is_made(self._everybody, event, number):
+            quota = _quota_of(self.setting, event, number)
             return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
@@ -453,8 +461,12 @@ class Matrix:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
 
 
-def _quota_of(setting: Setting, number: int) -> str:
+def _too_many_states(most: int) -> str:
+    return f"a search of more than {most:,} states: --states raises the limit"
+
+
+def _quota_of(setting: Setting, event: str, number: int) -> str:
     """Return which quota refuses pods of a workload, or of the first one that it does."""
-    short = sorted(quota_short(setting))
+    short = sorted(quotas.refused_in(setting, event, number))
     granted = quotas.cap(setting, number if number in short else short[0])
     return granted.why if granted is not None else "a quota keeps pods from being made"

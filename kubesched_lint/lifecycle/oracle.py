@@ -21,7 +21,7 @@ from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
-from kubesched_lint.lifecycle.hints import Hopeless, may_miss
+from kubesched_lint.lifecycle.hints import Hopeless, may_help, may_miss
 from kubesched_lint.lifecycle.limits import MOST_FOLLOWED
 from kubesched_lint.lifecycle.preempting import Preemption, any_eviction, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
@@ -117,7 +117,8 @@ class Oracle:
         self._left = 0
         """How many pods left a node in the states that were shown."""
         self._in_vain: dict[tuple[int, int], int] = {}
-        """(kind, position) of a pod that no eviction helps → ``_left``: only a pod that leaves changes that."""
+        """(kind, position) of a pod that no eviction helps → ``_left``: a pod that leaves changes that, or one that
+        comes where its affinity or its spread asks for it."""
         self.decisions = 0
 
     def _holdings(self, *, every: bool) -> Holdings | None:
@@ -291,7 +292,7 @@ class Oracle:
             return None
         pod, resolvable = self.pod(slot, position), self._resolvable(state, slot, position)
         found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
-        if found is None and not (pod.required_affinity or any(c.is_hard for c in pod.spread)):
+        if found is None:
             self._in_vain[key] = self._left
         return found
 
@@ -373,6 +374,8 @@ class Oracle:
                         pod = BoundPod("", "", self.pod(slot), terminating=True)
                     here.append(placed(pod, position, self.cluster, allocates=self.holdings is None))
                 self._hopeless.comes(here[-1].pod, position)
+                for key in [key for key in self._in_vain if may_help(here[-1].pod, self.pod(*key))]:
+                    del self._in_vain[key]
 
     def _beside_counts(self, state: State) -> Hashable:
         """Return what a decision about devices depends on beside the numbers of pods."""

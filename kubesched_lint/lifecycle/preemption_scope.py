@@ -154,6 +154,14 @@ def may_be_preempted(setting: Setting, number: int) -> bool:
     return _highest(setting) > min(_ranks(setting, number))
 
 
+def above(setting: Setting, number: int) -> Iterator[int]:
+    """Yield who may preempt pods of a workload, or others that do, if pods of a lost node are made anew on others."""
+    lowest = min(_ranks(setting, number))
+    for i, workload in enumerate(setting.workloads):
+        if i != number and workload.kind != "DaemonSet" and _eagerness(setting, i) > lowest:
+            yield i
+
+
 @once_per_setting
 def _highest(setting: Setting) -> int:
     return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=NOBODY)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace as replace_record
 
 from kubesched_lint.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.storage import Claim
@@ -151,33 +151,53 @@ def _beside(setting: Setting, shared: Shared, standing: Collection[int]) -> int:
 
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
-    """Return the pods of a workload that its quotas allow even if all others of the set come first."""
-    first = event == "deploy" and not any(setting.running.values())
-    least = setting.wanted(number) if first else setting.most_wished(number)
+    """Return the pods of a workload that its quotas allow in an event, or in any, even if all others come first."""
+    least = most_made(setting, number, event)
     for shared, (_, left) in _bounds(setting)[number].items():
-        others = _demand(setting, shared, first=first) - _drawn(setting, number, shared.resource, first=first)
+        others = _demand(setting, shared) - _drawn(setting, number, shared.resource)
         least = min(least, (left - others) // _most_asked(setting, number, shared.resource))
     return max(least, 0)
 
 
-def _drawn(setting: Setting, number: int, resource: str, *, first: bool) -> int:
-    """Return the most that all pods of a workload use; ``first``: in the first deployment."""
-    desired = setting.wanted(number) if first else setting.most_wished(number)
-    return _most_asked(setting, number, resource) * max(desired, len(setting.running.get(number, ())))
+def most_made(setting: Setting, number: int, event: str = "") -> int:
+    """Return the most pods of a workload that its controller may want at once in an event of it, or in any.
+
+    Quotas aside. What runs may be rolled out by the deploy already, and a hypothesis may change all workloads.
+    """
+    if setting.running.get(number) or setting.supposed is not None:
+        return setting.most_wished(number)
+    if event == "rollout":
+        return setting.with_surge(number, setting.wanted(number))
+    return setting.wanted(number) if event in ("deploy", "scale-down", *LOSSES) else setting.most_wished(number)
 
 
-def _demand(setting: Setting, shared: Shared, *, first: bool) -> int:
-    """Return the most that all users of it use."""
-    known, key = _demands(setting), (shared, first)
-    if key not in known:
-        users = _users(setting)[shared.quota]
-        known[key] = sum(_drawn(setting, i, shared.resource, first=first) for i in users)
-    return known[key]
+def _drawn(setting: Setting, number: int, resource: str) -> int:
+    """Return the most that all pods of a workload use during an event of another one, which does not scale it."""
+    made = max(most_made(setting, number, "deploy"), len(setting.running.get(number, ())))
+    return _most_asked(setting, number, resource) * made
+
+
+def _demand(setting: Setting, shared: Shared) -> int:
+    """Return the most that all users of it use together, except in events of their own."""
+    known = _demands(setting)
+    if shared not in known:
+        known[shared] = sum(_drawn(setting, i, shared.resource) for i in _users(setting)[shared.quota])
+    return known[shared]
 
 
 @once_per_setting
-def _demands(setting: Setting) -> dict[tuple[Shared, bool], int]:
+def _demands(setting: Setting) -> dict[Shared, int]:
     return {}
+
+
+def refused_in(setting: Setting, event: str, number: int) -> frozenset[int]:
+    """Return the workloads for which a quota may refuse pods in an event of one workload, or in the deploy before."""
+    short = frozenset(i for i in quota_short(setting) if _may_lack(setting, i, "deploy"))
+    return short | {number} if number in quota_short(setting) and _may_lack(setting, number, event) else short
+
+
+def _may_lack(setting: Setting, number: int, event: str) -> bool:
+    return surely_granted(setting, number, event) < most_made(setting, number, event)
 
 
 @once_per_setting

@@ -247,7 +247,6 @@ class Setting(Struct, frozen=True, dict=True):
         return tuple(map(self._count_most, range(len(self.workloads))))
 
     def _count_most(self, number: int) -> int:
-        workload = self.workloads[number]
         wanted = self.wanted(number)
         scaler = self.scalers.get(number)
         if scaler is not None:
@@ -255,6 +254,11 @@ class Setting(Struct, frozen=True, dict=True):
         wanted = max(wanted, *self.scaled.get(number, (0,)))
         if self.supposed is not None:
             wanted = max(wanted, self.supposed.sizes.get(number, 0))
+        return self.with_surge(number, wanted)
+
+    def with_surge(self, number: int, wanted: int) -> int:
+        """Return the most pods that a rollout of a workload of this size may want."""
+        workload = self.workloads[number]
         if workload.kind == "Deployment":
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol
 
 from kubesched_lint.lifecycle.event_outcomes import FinalState
+from kubesched_lint.lifecycle.harder import harder
 from kubesched_lint.lifecycle.judging import verdict_of
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.shapes import shape_in_set
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
 
 TURNS = 3
 
@@ -34,6 +35,16 @@ DRAWS_AGAINST = 2
 Turn = int | Aim
 
 
+class Courses(Protocol):
+    def __call__(
+        self, event: str, number: int, turn: Turn, *, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]: ...
+
+
+_SHARED = ("deploy", *UNREACHABLE_OF, *UNREACHABLE_OF.values())
+"""Events that concern all workloads alike; budgets set those of a drain apart."""
+
+
 class LaterTurns:
     """Follows more courses where those of turn 0 agree: the last ones aim at the opposite result.
 
@@ -41,11 +52,13 @@ class LaterTurns:
     others, and what made courses of one disagree is tried first for the next.
     """
 
-    def __init__(self, setting: Setting, courses: Callable[[str, int, Turn], list[FinalState]]) -> None:
+    def __init__(self, setting: Setting, courses: Courses) -> None:
         self._setting = setting
         self._courses = courses
         self._known: dict[Hashable, tuple[int, int]] = {}
         """(event, shape, verdict of turn 0) → (place of the turn that ends otherwise, -1: none; number of ends)."""
+        self._aimed: dict[tuple[str, int], bool] = {}
+        """(event, workload) → whether a course aimed at it ends well."""
 
     def ends(self, event: str, number: int, ends: list[FinalState]) -> tuple[list[FinalState], int]:
         """Return the ends of turn 0 with those of later turns, until they disagree, and how many more are as these."""
@@ -58,9 +71,11 @@ class LaterTurns:
         telling, others = self._known.get(key, (0, 0))
         if telling < 0:
             return ends, others
+        if first != BAD and event in _SHARED and self._is_aimed_well(event, harder(self._setting, number), number):
+            later = later[:TURNS]
         found = list(ends)
         for place in sorted(range(len(later)), key=lambda place: place != telling):
-            found += self._courses(event, number, later[place])
+            found += self._courses(event, number, later[place], before=found)
             if verdict_of(event, found)[0] == DEPENDS:
                 break
         else:
@@ -68,3 +83,13 @@ class LaterTurns:
         if key is not None:
             self._known.setdefault(key, (place, len(found) - len(ends)))
         return found, 0
+
+    def _is_aimed_well(self, event: str, hardest: int, number: int) -> bool:
+        """Whether a course aimed at a harder workload ends well for that; False if none is harder."""
+        if hardest == number:
+            return False
+        key = event, hardest
+        if key not in self._aimed:
+            ends = self._courses(event, hardest, Aim(hardest, first=False, draw=0))
+            self._aimed[key] = bool(ends) and verdict_of(event, ends)[0] == FINE
+        return self._aimed[key]

@@ -30,8 +30,8 @@ def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bo
         return False
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     story = story_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
-    if story.sound and not preempting:
-        _met_at_least(setting, story)
+    if story.sound:
+        _met_at_least(setting, story, preempting=preempting)
     ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
     for few in (FEW_ALIKE, 0):  # 0: as if each workload had others alike, with which it shares its bounds
         with patch.object(rivals, "FEW_ALIKE", few):
@@ -39,10 +39,10 @@ def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bo
     return bool(ends)
 
 
-def _met_at_least(setting: Setting, story: Story) -> None:
+def _met_at_least(setting: Setting, story: Story, *, preempting: bool) -> None:
     """A search that is given up before it begins, because of the states that it would meet, meets no fewer."""
     states = story.phases[-1].found.states
-    assert not Counting(setting).exceeds(range(len(setting.workloads)), states)
+    assert not Counting(setting).exceeds(range(len(setting.workloads)), states, preempting=preempting)
 
 
 def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:

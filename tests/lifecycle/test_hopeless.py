@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
+from typing import Any
 
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
+from kubesched_lint.lifecycle import oracle, preempting
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.node_events import lose
+from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.stories import story_of
@@ -60,19 +64,24 @@ def even(app: str):
     return {"topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": app}}}]}
 
 
-def crowd(seed: int) -> Story:
-    """Pods that wait for company, for evenness, for others to keep away, and for room."""
+def crowd(seed: int, priority: int = 0) -> Story:
+    """Pods that wait for company, for evenness, for others to keep away, and for room.
+
+    With a ``priority``, those that wait for company or evenness preempt others.
+    """
+    strong = {"priority": priority} if priority else {}
     manifests = [
-        simulated.workload("DaemonSet", "agent", None, {**asking("1"), **near("web")}),
+        simulated.workload("DaemonSet", "agent", None, {**asking("1"), **near("web"), **strong}),
         simulated.workload("DaemonSet", "large", None, asking("3")),
-        simulated.workload("Deployment", "web", 9, {**asking("1"), **even("web")}),
+        simulated.workload("Deployment", "web", 9, {**asking("1"), **even("web"), **strong}),
         simulated.workload("Deployment", "one", 5, {**asking("500m"), **apart("one")}),
         simulated.workload("Deployment", "shy", 3, {**asking("500m"), **apart("one")}),
-        simulated.workload("Deployment", "guest", 4, {**asking("1"), **near("shy")}),
+        simulated.workload("Deployment", "guest", 4, {**asking("1"), **near("shy"), **strong}),
     ]
     cluster = simulated.sketch(4)
     made = Setting(cluster.inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
-    return story_of(made, range(len(manifests)), expected=True, most_states=0, runs=2, seed=seed)
+    run = {"expected": True, "most_states": 0, "runs": 2, "seed": seed, "preempting": bool(priority)}
+    return story_of(made, range(len(manifests)), **run)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -96,3 +105,50 @@ def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
     )
     story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1)
     assert story.phases[0].transitions.oracle.decisions < 150
+
+
+def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that a spread or an affinity counts may come, and others leave: else the same evictions would be in vain."""
+    asked, tries, original, trying = [], [], Oracle.any_eviction, preempting.any_eviction
+
+    def counting(*of: Any) -> Any:
+        tries.append(of)
+        return trying(*of)
+
+    def checked(self: Oracle, state: State, slot: int, position: int, *more: Any) -> Any:
+        before, found = len(tries), original(self, state, slot, position, *more)
+        asked.append(found)
+        if found is None and len(tries) == before and self.preempting:
+            resolvable, standing = self._resolvable(state, slot, position), self._standing(state)
+            assert trying(self.pod(slot, position), resolvable, standing, self.cluster, (), Random(1)) is None
+        return found
+
+    monkeypatch.setattr(oracle, "any_eviction", counting)
+    monkeypatch.setattr(Oracle, "any_eviction", checked)
+    for seed in range(4):
+        story = crowd(seed, priority=5)
+        for size in (1, 9):
+            story.scale("Deployment", "default", "web", size)
+            lose(story, [story.nodes[0].name])
+    assert any(asked), "some preempt"
+    assert len(tries) < len(asked)
+
+
+def test_whom_no_eviction_helps_is_not_tried_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third pod of web has no node, whoever goes: none of the 40 that come is one that its spread counts."""
+    tries, trying = [], preempting.any_eviction
+
+    def counting(*of: Any) -> Any:
+        tries.append(of)
+        return trying(*of)
+
+    monkeypatch.setattr(oracle, "any_eviction", counting)
+    manifests = [
+        simulated.workload("Deployment", "web", 3, {**asking("3"), **even("web"), "priority": 5}),
+        simulated.workload("Deployment", "small", 40, asking("10m")),
+    ]
+    nodes = simulated.sketch(1, "ab").inventory.nodes
+    made = Setting(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
+    assert len(story.states[0].waiting) == 1
+    assert 0 < len(tries) < 6

@@ -6,8 +6,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kubesched_lint.lifecycle import lost_nodes
+from kubesched_lint.lifecycle import event_outcomes, lost_nodes
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.matrix import Matrix
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 
 
 @pytest.mark.parametrize(("kind", "lost"), [("Deployment", ["n3", "n0"]), ("DaemonSet", ["n3", "n0", "n1", "n2"])])
@@ -20,3 +30,62 @@ def test_one_node_without_pods_stands_for_all_such_nodes(
     monkeypatch.setattr(lost_nodes, "_kinds", lambda setting: {f"n{i}": 0 for i in range(9)})
     story: Any = SimpleNamespace(desired_states={0: SimpleNamespace(spec=SimpleNamespace(kind=kind))})
     assert lost_nodes.nodes_to_lose(nothing, story, 4) == lost
+
+
+@pytest.mark.parametrize(
+    ("priority", "size", "telling"),
+    [(0, 1, ["n0", "n1"]), (5, 1, ["n0", "n1", "n2"]), (0, 9, ["n0", "n1", "n2", "n3"])],
+    ids=["its own, and one other", "whose lost pods may preempt its own", "some of its pods wait"],
+)
+def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int, size: int, telling: list[str]) -> None:
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(4))
+    web, db = (
+        Workload("Deployment", "default", app, Pod("default", {"app": app}, requests={"cpu": 400}, **more), replicas=n)
+        for app, n, more in (
+            ("web", size, {"node_selector": {"at": "0"}}),
+            ("db", 1, {"node_selector": {"at": "2"}, "priority": priority}),
+        )
+    )
+    setting = Setting(nodes, Inventory(), (web, db))
+    story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
+    assert lost_nodes.telling(setting, "drain", 0, [story], [node.name for node in nodes]) == telling
+    if size == 1:
+        found = lost_nodes.telling(setting, "node-unreachable", 0, [story], ["n3"])
+        assert found == ["n0", "n3"], "one with its pods is always lost"
+
+
+def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[list[str]] = []
+    original = event_outcomes.lose
+
+    def losing(story: Story, names: list[str]) -> object:
+        lost.append(names)
+        return original(story, names)
+
+    monkeypatch.setattr(event_outcomes, "lose", losing)
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(8))
+    pod = Pod("default", {"app": "web"}, requests={"cpu": 900}, node_selector={"at": "0"})
+    crowd = Pod("default", {"app": "crowd"}, requests={"cpu": 300})
+    workloads = (
+        Workload("Deployment", "default", "web", pod, replicas=1),
+        Workload("Deployment", "default", "crowd", crowd, replicas=16),
+    )
+    found = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10)).courses("node-loss", 0)
+    assert {end.lack for end in found} == {0, 1}
+    assert len(lost) == 2
+
+
+def test_a_lost_node_with_pods_of_a_statefulset_is_tried_wherever_most_pods_are() -> None:
+    """Only the three nodes with the most pods are lost in a set of so many."""
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 9000, "pods": 300}) for i in range(6))
+    alone = Pod("default", {"app": "alone"}, requests={"cpu": 10}, node_selector={"at": "5"})
+    crowds = [
+        Workload("Deployment", "default", f"c{i}", Pod("default", {"app": f"c{i}"}, node_selector={"at": str(i)}))
+        for i in range(5)
+    ]
+    workloads = (
+        Workload("StatefulSet", "default", "alone", alone, replicas=1),
+        *(replace(crowd, replicas=60) for crowd in crowds),
+    )
+    matrix = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10))
+    assert {end.lack for end in matrix.courses("node-unreachable", 0)} == {0, 1}

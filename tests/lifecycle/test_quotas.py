@@ -229,7 +229,28 @@ def test_who_was_short_of_a_quota_may_be_so_after_nodes_went(event):
 def test_who_is_scaled_below_what_a_quota_leaves_is_not_said_to_be_short():
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
     found = cell(report_of(sketch(), *both, quota(pods="5"), events=("scale-down",)), "a", "scale-down")
-    assert (found.wanted, found.verdict) == (2, UNKNOWN)
+    assert (found.wanted, found.verdict, found.proven) == (2, FINE, True)
+    found = cell(report_of(sketch(), *both, quota(pods="4"), events=("scale-down",)), "a", "scale-down")
+    assert (found.wanted, found.verdict) == (2, DEPENDS)
+
+
+def test_a_quota_that_only_the_maximum_of_an_autoscaler_exceeds_leaves_all_other_cells_alone():
+    names, both = ("a", "b"), [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
+    spec = [
+        {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}, "maxReplicas": 5}
+        for name in names
+    ]
+    scalers = [
+        other("HorizontalPodAutoscaler", name, "autoscaling/v2", spec=each)
+        for name, each in zip(names, spec, strict=True)
+    ]
+    result = report_of(sketch(2, "a", "3500m"), *both, *scalers, quota(pods="6"))
+    for name in names:
+        assert cell(result, name, "hpa-max").verdict != FINE
+        loss = cell(result, name, "node-loss")
+        assert (loss.verdict, loss.missing) == (DEPENDS, ()), "other pods may take the room of the node that is left"
+        assert loss.worst is not None
+        assert cell(result, name, "deploy").proven
 
 
 def test_pods_of_others_use_the_quota_up():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle import events, explore
-from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
+from kubesched_lint.limits import MOST_STEPS
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ZONE = "topology.kubernetes.io/zone"
@@ -101,3 +103,36 @@ def test_a_search_that_must_meet_too_many_states_is_not_begun(monkeypatch):
     assert cell(result, "web", "deploy").verdict == BAD
     assert found
     assert all(each.complete for each in found)
+
+
+def test_a_search_that_may_preempt_is_not_begun_either_if_it_must_meet_too_many_states(monkeypatch):
+    """What finds room beside all others preempts nobody: such pods may come in any order, whatever else may happen."""
+    found, original = [], events.explore
+
+    def exploring(*of, **limits):
+        found.append(original(*of, **limits))
+        return found[-1]
+
+    monkeypatch.setattr(events, "explore", exploring)
+    others = [workload("Deployment", f"w{n}", 1, asking("10m")) for n in range(12)]
+    strong = workload("Deployment", "strong", 2, {**asking("3"), "priority": 9})
+    weak = workload("Deployment", "weak", 1, asking("3"))
+    result = report_of(sketch(1, "ab", "4", "110"), *others, strong, weak, states=1_000, events=("deploy",))
+    assert cell(result, "weak", "deploy").verdict == BAD
+    assert all(each.complete for each in found)
+
+
+def test_a_search_that_takes_too_many_steps_is_begun_once_and_traces_follow(monkeypatch):
+    tried = []
+
+    def exploring(self, members, *, expected):
+        tried.append((members, expected))
+        work.spend(10 * MOST_STEPS)
+
+    monkeypatch.setattr(Matrix, "_explored", exploring)
+    objects = [workload("Deployment", name, 2, asking("1500m")) for name in "ab"]
+    result = report_of(sketch(2, "ab", "2", "110"), *objects, events=("node-loss", "zone-loss", "drain"))
+    assert {cell(result, name, "zone-loss").verdict for name in "ab"} == {BAD}
+    assert all(c.verdict != UNKNOWN for row in result.rows for c in row.cells)
+    assert tried
+    assert len(tried) == len(set(tried))

@@ -54,6 +54,12 @@ def check(
             help="What blocks: error (proven to end badly), warning (also what fails on these nodes, or may fail).",
         ),
     ] = FailOn.ERROR,
+    break_glass: Annotated[
+        str | None,
+        typer.Option(
+            "--break-glass", metavar="REASON", help="Exit with 0 whatever blocks; every report prints the reason."
+        ),
+    ] = None,
     request_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for one answer of the API server.")
     ] = 20.0,
@@ -83,6 +89,8 @@ def check(
     if rbac:
         say(cluster_role("kubesched-lint-check"))
         raise typer.Exit(0)
+    if break_glass is not None and not break_glass.strip():
+        context.fail("--break-glass takes the reason, which every report prints.")
     aim = one_aim(context, settle(context, paths or ()), paths or (), target, needs_paths=True)
     settings = aim.settings
     tell_configuration(settings)
@@ -101,6 +109,7 @@ def check(
         after = Version(first_few(aim.paths), manifests, options)
         with shown("judging what this starts"):
             found = checked(after, cluster, settings.rulebook, FAIL_ON[gate.value])
+            found = replace(found, shadow=settings.flag("shadow"), broken_glass=(break_glass or "").strip())
     except (ClusterError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.alike import alike
+from kubesched_lint.cluster.mutations import Mutations
 from kubesched_lint.cluster.running import Running
 from kubesched_lint.cluster.skew import newer_kubelets, newest_kubelet, old_kubelets
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
@@ -18,6 +20,7 @@ from kubesched_lint.findings import ObjectRef, one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
 from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.releases import judged_by
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
@@ -120,6 +123,8 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     """The workloads of a snapshot whose template is there with all its fields, not only with what scheduling reads."""
     scaled_by: Mapping[ObjectRef, str] = field(default_factory=dict)
     """Workload → who sets its replicas beside its manifest, such as ``kubectl``, as far as somebody asked."""
+    expects_mutations: bool = True
+    """Whether pods of a workload of which nothing runs get what webhooks add to all others of its namespace."""
     source: Source | None = None
     """Resolves ``Node.path`` for a sketch."""
 
@@ -251,6 +256,13 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     def running(self) -> Running:
         """The owners of the running pods."""
         return Running(self.inventory)
+
+    @cached_property
+    def mutations(self) -> Mutations:
+        """What webhooks add to the pods of its workloads."""
+        version, is_snapshot = judged_by("", self.server_version), self.origin == "snapshot"
+        admission = Admission(self.inventory, version, self.kinds, is_snapshot=is_snapshot)
+        return Mutations(self.inventory, self.running, admission, is_expecting=self.expects_mutations)
 
     @cached_property
     def has_messages(self) -> bool:

@@ -101,6 +101,19 @@ def as_value(check: Check) -> Mapping[str, Any]:
         "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in check.nodes],
         "evictions": of_evictions(check.evictions),
         "scaledOutside": [_outside(one) for one in check.outside],
+        "mutations": [
+            {
+                "object": of_ref(one.object),
+                "names": list(one.mutation.names),
+                "larger": dict(one.larger),
+                "pods": one.mutation.pods,
+                "learntFrom": list(one.mutation.others),
+            }
+            for one in check.mutations
+        ],
+        "shadow": check.shadow,
+        "wouldHaveBlocked": [of_ref(one.object) for one in check.blocked] if check.shadow else [],
+        "breakGlass": check.broken_glass,
         "missing": list(check.missing),
         "errors": [of_error(error) for error in check.errors],
         "notes": list(check.notes),
@@ -117,7 +130,8 @@ def _started(one: Started, least: Severity | None) -> Mapping[str, Any]:
         for f in one.findings
     ]
     events = [_judged(event, least) for event in one.events]
-    return {**what, "blocks": one.blocks(least), "events": events, "findings": findings}
+    broken = {"breakGlass": one.broken_glass} if one.broken_glass else {}
+    return {**what, "blocks": one.blocks(least), **broken, "events": events, "findings": findings}
 
 
 def _judged(event: Judged, least: Severity | None) -> Mapping[str, Any]:

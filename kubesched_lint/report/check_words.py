@@ -53,10 +53,16 @@ def headline(check: Check) -> str:
         parts = [f"{many(len(blocked), 'workload')} must not be applied ({first_few(blocked)})"] if blocked else []
         parts += [f"{many(len(check.refused), 'object')} refused by the API server"] if check.refused else []
         parts += [shortage.message for shortage in check.shortages]
-        return f"blocked: {'; '.join(parts)}"
+        return f"{_lead(check)}: {'; '.join(parts)}"
     if not check.started:
         return "passes: this apply starts nothing"
     return f"passes: {starts(check)}{_doubts(check, names)}"
+
+
+def _lead(check: Check) -> str:
+    if check.broken_glass:
+        return f"blocked, but the glass is broken ({check.broken_glass})"
+    return "shadow: this would have been blocked" if check.shadow else "blocked"
 
 
 def _why_unknown(check: Check) -> str:
@@ -85,6 +91,7 @@ def _first_action(one: Started) -> str:
 
 def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
     waived = [names[one.object] for one in check.started if any(event.waived for event in one.events)]
+    broken = [names[one.object] for one in check.started if one.broken_glass]
     open_ = [names[one.object] for one in check.started if one.is_open]
     bad = [names[one.object] for one in check.started if any(_is_bad(event) for event in one.events)]
     parts = [
@@ -93,6 +100,7 @@ def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
         if open_
         else "",
         f"{many(len(waived), 'workload')} waived ({first_few(waived)})" if waived else "",
+        f"the glass is broken for {first_few(broken)}" if broken else "",
     ]
     said = joined([part for part in parts if part])
     return f"; {said}" if said else ""
@@ -121,6 +129,8 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
         yield text
     if one.change is not None and one.change.remark:
         yield one.change.remark
+    if one.broken_glass:
+        yield f"break-glass: {one.broken_glass}"
     fine = [event for event in one.events if not needs_a_word(event.cell)]
     for event in one.events:
         if needs_a_word(event.cell) and (event.is_started or not one.blocks(least)):
@@ -167,9 +177,21 @@ def facts_of(check: Check) -> Iterator[str]:
         yield f"pools add {listed(check.nodes)} in one placement"
     yield from (f"{evicts(one)} in one placement by the default scheduler" for one in check.evictions)
     yield from (_outside(one, names) for one in check.outside)
+    if check.broken_glass:
+        yield f"break-glass: {check.broken_glass}"
+    if check.shadow:
+        yield _shadowed(check, names)
     if check.unchanged:
         count = check.unchanged
         yield f"{many(count, 'workload')} {plural(count, 'runs', 'run')} as written"
+
+
+def _shadowed(check: Check, names: Mapping[ObjectRef, str]) -> str:
+    count = len(check.blocked) + len(check.shortages) + len(check.refused)
+    if not count:
+        return "shadow: nothing would have blocked"
+    whose = first_few([names[one.object] for one in check.blocked])
+    return f"shadow: {many(count, 'thing')} would have blocked{f' ({whose})' if whose else ''}; exit 0"
 
 
 def _outside(one: ScaledOutside, names: Mapping[ObjectRef, str]) -> str:

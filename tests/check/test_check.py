@@ -162,3 +162,39 @@ def test_each_format_has_the_answer(live: Live, form: str) -> None:
     assert "1 workload must not be applied" in done.stdout
     if form == "markdown":
         assert done.stdout.startswith("<!-- kubesched-lint check -->\n### ⛔ blocked: ")
+
+
+def blocked(live: Live, **annotations: str) -> None:
+    live.holds()
+    web = deployment("web", 4, **PER_ZONE)
+    web["metadata"]["annotations"] = annotations
+    live.apply(web)
+
+
+def test_in_shadow_nothing_blocks_and_a_line_counts_what_would_have(live: Live) -> None:
+    blocked(live)
+    done = live.check(*FIXED, configuration="shadow = true\n")
+    assert done.returncode == 0
+    assert first_line(done) == "shadow: this would have been blocked: 1 workload must not be applied (shop/web)"
+    assert "shadow: 1 thing would have blocked (shop/web); exit 0" in done.stdout
+    assert "makes the gate weaker: shadow = true" in done.stderr
+    found = live.value(*FIXED, configuration="shadow = true\n")
+    assert found["wouldHaveBlocked"] == [{"kind": "Deployment", "namespace": "shop", "name": "web"}]
+    assert (found["verdict"], found["exitCode"]) == ("blocked", 0)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_broken_glass_lets_it_pass_and_every_report_says_why(live: Live, form: str) -> None:
+    blocked(live)
+    done = live.check(*FIXED, "--break-glass", "INC-42: the shop is down", "-f", form)
+    assert (done.returncode, "INC-42: the shop is down" in done.stdout) == (0, True)
+    blocked(live, **{"kubesched-lint.io/break-glass": "INC-43: agreed with ops"})
+    done = live.check(*FIXED, "-f", form)
+    assert (done.returncode, "INC-43: agreed with ops" in done.stdout) == (0, True), done.stdout
+
+
+def test_glass_is_broken_for_a_reason(live: Live) -> None:
+    blocked(live)
+    done = live.check(*FIXED, "--break-glass", " ")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--break-glass takes the reason" in done.stderr

@@ -13,6 +13,7 @@ from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
+from kubesched_lint.world.mutated import Mutated
 
 PASSES, BLOCKED, UNKNOWN_FACTS = "passes", "blocked", "unknown"
 
@@ -47,8 +48,13 @@ class Started(Struct, frozen=True):
     """The warnings and errors of ``lint`` about it, without those that are waived or known."""
     environments: tuple[str, ...] = ()
     """Where this holds, if not in all environments that were judged."""
+    broken_glass: str = ""
+    """Why its manifest says that it is applied all the same."""
 
     def blocks(self, least: Severity | None) -> bool:
+        return not self.broken_glass and self.ends_badly(least)
+
+    def ends_badly(self, least: Severity | None) -> bool:
         return any(event.blocks(least) for event in self.events)
 
     @property
@@ -56,7 +62,7 @@ class Started(Struct, frozen=True):
         """What a reader sees of it; where it is written may differ."""
         change = None if self.change is None else replace(self.change, location=None, line=None)
         events = tuple((seen(event.cell), event.is_started, event.waived) for event in self.events)
-        return self.object, change, events
+        return self.object, change, events, self.broken_glass
 
     @property
     def is_open(self) -> bool:
@@ -109,6 +115,12 @@ class Check(Struct, frozen=True):
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
+    mutations: tuple[Mutated, ...] = ()
+    """What webhooks add to the pods of the manifests."""
+    shadow: bool = False
+    """Nothing blocks yet: what would have is only told."""
+    broken_glass: str = ""
+    """Why the user applies it whatever blocks."""
     least: Severity | None = Severity.ERROR
     """What blocks: ERROR what is proven to end badly, WARNING also what fails here or may fail; None nothing."""
 
@@ -129,4 +141,5 @@ class Check(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        return {PASSES: 0, BLOCKED: 1, UNKNOWN_FACTS: 2}[self.verdict]
+        is_let_through = self.shadow or self.broken_glass
+        return {PASSES: 0, BLOCKED: 0 if is_let_through else 1, UNKNOWN_FACTS: 2}[self.verdict]

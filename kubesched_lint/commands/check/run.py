@@ -29,9 +29,10 @@ from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
-from kubesched_lint.model.workload import KINDS, asked_to_survive
+from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few
+from kubesched_lint.world.mutated import mutated
 from kubesched_lint.world.world import World
 
 EVENTS = ("deploy", "rollout", "hpa-max", "drain")
@@ -68,6 +69,7 @@ def check(after: Version, cluster: Cluster, rulebook: Rulebook, least: Severity 
         nodes=named_once((((name,), one) for name, end in placements for one in added_changes(*end)), names),
         evictions=named_once((((name,), one) for name, end in placements for one in only_new(*end)), names),
         outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
+        mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.world)}.values()),
         missing=tuple(_unknown_for_gaps(started, cluster)),
         notes=(*notes, *said_once([(part.scene.name, part.simulation.notes) for part in parts]), *why_no_ends),
         environments=tuple(filter(None, names)),
@@ -88,6 +90,8 @@ class _Part:
             w.ref: (*options.survive, *asked_to_survive(w)) for w in manifests.inventory.workloads if w.ref in changes
         }
 
+        self._broken_glass = {w.ref: broken_glass_of(w) for w in manifests.inventory.workloads if w.ref in changes}
+
     @property
     def unchanged(self) -> frozenset[ObjectRef]:
         return self.scene.subjects - self._changes.keys()
@@ -100,7 +104,7 @@ class _Part:
             cells = rows[ref].cells if ref in rows else ()
             events = tuple(self._judged(ref, change, cell, findings) for cell in cells if _is_told(cell))
             open_ = tuple(finding for finding in findings if finding.suppressed is None)
-            yield Started(ref, change, events, open_)
+            yield Started(ref, change, events, open_, broken_glass=self._broken_glass.get(ref, ""))
 
     def _judged(self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]) -> Judged:
         starts = {"deploy"} if change is not None else set()

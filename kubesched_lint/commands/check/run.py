@@ -29,6 +29,7 @@ from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few
@@ -129,11 +130,13 @@ class _Part:
 def scaled_outside(world: World) -> Iterator[ScaledOutside]:
     """Yield the workloads of the manifests whose number of pods an autoscaler or somebody else sets in the cluster."""
     assert world.cluster is not None, "what runs is in a cluster"
+    live_ones = world.cluster.inventory.autoscalers  # one that this apply brings has scaled nothing yet
+    scalers = {(a.target.kind, a.namespace, a.target.name): a for a in live_ones}
     for workload in world.manifests.workloads:
         live = world.cluster.running.live(workload)
         if live is None or not live.stays or live.kind == "Pod":
             continue
-        scaler = world.member(workload).autoscaler
+        scaler = autoscaler_of(workload, scalers)
         by = "" if scaler is None else str(scaler.ref)
         by = by or world.cluster.scaled_by.get(workload.ref, "")
         written = workload.replicas if workload.replicas_written else None

@@ -21,8 +21,10 @@ from kubesched_lint.commands.check.run import check as checked
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
+from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.report.check_report import as_json, as_markdown, as_text
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.palette import terminal_width, wants_color
@@ -39,7 +41,7 @@ class CheckFormat(StrEnum):
 
 
 @app.command(cls=Command, short_help="Judge what applying manifests to a live cluster starts.")
-@takes("cluster", *JUDGING)
+@takes("cluster", "baseline", *JUDGING)
 def check(
     context: typer.Context,
     paths: OptionalPaths = None,
@@ -106,11 +108,13 @@ def check(
         refs = frozenset(workload.ref for workload in manifests.inventory.workloads)
         with shown("capturing the cluster"):
             cluster = read_stated(where, settings.cluster_options, asked=Live(refs, request_timeout, list_timeout))
+        baseline = settings.maybe("baseline")
+        known = () if baseline is None else read_baseline(baseline, settings.rulebook)
         after = Version(first_few(aim.paths), manifests, options)
         with shown("judging what this starts"):
-            found = checked(after, cluster, settings.rulebook, FAIL_ON[gate.value])
+            found = checked(after, cluster, settings.rulebook, FAIL_ON[gate.value], known)
             found = replace(found, shadow=settings.flag("shadow"), broken_glass=(break_glass or "").strip())
-    except (ClusterError, UnknownRuleError, ValueError) as error:
+    except (BaselineError, ClusterError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     if output is CheckFormat.JSON:

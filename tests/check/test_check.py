@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.check.live import Live, autoscaler, budget, deployment, node, running, stored
+from tests.program import called
 
 FIXED = ("--node-groups", "complete")
 PER_ZONE = {
@@ -198,3 +199,11 @@ def test_glass_is_broken_for_a_reason(live: Live) -> None:
     done = live.check(*FIXED, "--break-glass", " ")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--break-glass takes the reason" in done.stderr
+
+
+def test_what_a_baseline_knows_does_not_block(live: Live) -> None:
+    blocked(live)
+    done = called("baseline", "write", "apps.yaml", "-c", "live", *FIXED, cwd=live.folder)
+    assert done.returncode == 0, done.stderr
+    done = live.check(*FIXED, "--baseline", "kubesched-baseline.json")
+    assert (done.returncode, "known in the baseline" in done.stdout) == (0, True), done.stdout

@@ -43,3 +43,37 @@ def test_lint_exits_with_0_counts_and_lists(folder: Path) -> None:
 def test_what_cannot_be_read_is_exit_2_in_shadow_too(folder: Path) -> None:
     (folder / "a.yaml").write_text("kind: [\n")
     assert called("lint", "a.yaml", cwd=folder).returncode == 2
+
+
+def test_init_makes_a_gate_of_a_repository_with_old_findings(folder: Path) -> None:
+    """What is there is known; from then on, a new fault of the same kind blocks."""
+    (folder / "kubesched.toml").unlink()
+    nodes = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Node", **nodes}]}
+    (folder / "nodes.json").write_text(json.dumps(listed))
+    command = ("init", "nodes.json", "--node-groups", "complete", "-o", "cluster.yaml", "--gate", "a.yaml")
+    done = called(*command, cwd=folder)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "kubesched-baseline.json: 1 known finding (1 error), which do not block" in done.stderr
+    assert "blocks from now on (exit 1): each new error, by " in done.stderr
+    assert called("lint", "a.yaml", cwd=folder).returncode == 0
+    (folder / "b.yaml").write_text(TOO_LARGE.replace("name: a}", "name: b}", 1))
+    assert called("lint", "a.yaml", "b.yaml", cwd=folder).returncode == 1
+    again = called(*command, "--force", cwd=folder)
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("existing", "words"), [("kubesched-baseline.json", "exists; --force"), ("", "is not written")]
+)
+def test_init_replaces_no_baseline_and_makes_none_of_half_the_files(folder: Path, existing: str, words: str) -> None:
+    (folder / "nodes.json").write_text('{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}')
+    (folder / (existing or "a.yaml")).write_text("kind: [\n")
+    done = called("init", "nodes.json", "-o", "cluster.yaml", "--gate", "a.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_a_gate_needs_the_name_of_its_sketch(folder: Path) -> None:
+    done = called("init", "nodes.json", "--gate", "a.yaml", cwd=folder)
+    assert (done.returncode, "--gate needs the name of the sketch" in done.stderr) == (2, True)

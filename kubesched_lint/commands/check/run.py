@@ -31,6 +31,7 @@ from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
+from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few
 from kubesched_lint.world.mutated import mutated
@@ -40,8 +41,14 @@ EVENTS = ("deploy", "rollout", "hpa-max", "drain")
 _NEEDED = ("Node", "Pod")
 
 
-def check(after: Version, cluster: Cluster, rulebook: Rulebook, least: Severity | None = Severity.ERROR) -> Check:
-    """Return what applying a version to the cluster starts, and how that ends.
+def check(
+    after: Version,
+    cluster: Cluster,
+    rulebook: Rulebook,
+    least: Severity | None = Severity.ERROR,
+    known: Sequence[KnownFinding] = (),
+) -> Check:
+    """Return what applying a version to the cluster starts, and how that ends; ``known`` are entries of a baseline.
 
     Raises UnknownRuleError, and ValueError for an environment that the manifests do not have.
     """
@@ -53,7 +60,7 @@ def check(after: Version, cluster: Cluster, rulebook: Rulebook, least: Severity 
     with work.within(most_steps(after, after)):
         scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
         objects = tuple(beside_running(after.manifests, cluster, after.options.namespace))
-        parts = [_Part(scene, _started(scene, objects), rulebook) for scene in scenes]
+        parts = [_Part(scene, _started(scene, objects), rulebook, known) for scene in scenes]
         ends, why_no_ends = placed(scenes)
     names = [part.scene.name for part in parts]
     placements = [(part.scene.name, end) for part, end in zip(parts, ends, strict=True) if end is not None]
@@ -80,13 +87,19 @@ def check(after: Version, cluster: Cluster, rulebook: Rulebook, least: Severity 
 class _Part:
     """One environment: what the apply starts there, simulated and linted."""
 
-    def __init__(self, scene: Scene, changes: Mapping[ObjectRef, ObjectChange | None], rulebook: Rulebook) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        changes: Mapping[ObjectRef, ObjectChange | None],
+        rulebook: Rulebook,
+        known: Sequence[KnownFinding],
+    ) -> None:
         self.scene = scene
         self._changes = changes
         side = scene.after
         manifests, options = side.once.manifests, side.once.options
         self.simulation = _simulated(scene, frozenset(changes))
-        self._report = _linted(scene, rulebook)
+        self._report = held_against(_linted(scene, rulebook), known).report
         self._survived = {
             w.ref: (*options.survive, *asked_to_survive(w)) for w in manifests.inventory.workloads if w.ref in changes
         }
@@ -114,7 +127,7 @@ class _Part:
         is_started = cell.verdict == REFUSED or cell.event in (*starts, *self._survived.get(ref, ()))
         of_event = [f for f in findings if f.evidence.event == cell.event and f.severity is Severity.ERROR]
         is_waived = bool(of_event) and all(finding.suppressed for finding in of_event)
-        reasons = [f.suppressed.reason or "a baseline lists it" for f in of_event if f.suppressed] if is_waived else []
+        reasons = [f.suppressed.reason for f in of_event if f.suppressed] if is_waived else []
         return Judged(cell, self.simulation.place(cell), is_started, first_few(list(dict.fromkeys(reasons))))
 
     def shortages(self) -> Iterator[Shared]:

@@ -1,4 +1,4 @@
-"""The report of ``check`` as text, JSON and Markdown."""
+"""The report of ``check`` as text, Markdown and JSON, which ``schemas/check.schema.json`` describes."""
 
 from __future__ import annotations
 

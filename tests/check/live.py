@@ -10,10 +10,14 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from tests.capture.stand_in import TOKEN, ApiServer
 from tests.program import called
 
 Value = dict[str, Any]
+_SCHEMAS = Path(__file__).parents[2] / "kubesched_lint" / "schemas"
+SCHEMA = Draft202012Validator(json.loads((_SCHEMAS / "check.schema.json").read_text()))
 ZONES = "abc"
 _PATHS = {
     "Node": "/api/v1/nodes",
@@ -185,6 +189,7 @@ class Live:
     def value(self, *more: str, configuration: str = "") -> Value:
         done = self.check("-f", "json", *more, configuration=configuration)
         found: Value = json.loads(done.stdout)
+        SCHEMA.validate(found)
         assert found["exitCode"] == done.returncode
         return found
 

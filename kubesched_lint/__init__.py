@@ -36,11 +36,14 @@ if TYPE_CHECKING:
         witness,
     )
     from kubesched_lint.library import (
+        Check,
         Cluster,
         ClusterError,
         Fit,
         Outcome,
         Simulation,
+        as_json,
+        check,
         fit,
         lint,
         load_cluster,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Append",
+    "Check",
     "Cluster",
     "ClusterError",
     "Edit",
@@ -86,6 +90,8 @@ __all__ = [
     "UnknownRuleError",
     "Workload",
     "__version__",
+    "as_json",
+    "check",
     "fit",
     "lint",
     "load_cluster",
@@ -107,8 +113,8 @@ _HOMES = {
     "__version__": "version",
     **dict.fromkeys(
         (
-            *("Cluster", "ClusterError", "Fit", "Outcome", "Simulation"),
-            *("fit", "lint", "load_cluster", "load_rules", "simulate"),
+            *("Check", "Cluster", "ClusterError", "Fit", "Outcome", "Simulation"),
+            *("as_json", "check", "fit", "lint", "load_cluster", "load_rules", "simulate"),
         ),
         "library",
     ),

@@ -373,6 +373,11 @@ class Summary(Struct, frozen=True):
     releases: tuple[Release, ...] = ()
     """All objects that install charts, read or not; those that were not read count in ``unjudged``, too."""
 
+    shadow: bool = False
+    """Whether the run exits with 0 whatever it finds: the configuration only tries the gate."""
+    would_block: tuple[str, ...] = ()
+    """In shadow: the fingerprints of the findings that would have failed the run."""
+
     @property
     def unread_releases(self) -> tuple[Release, ...]:
         return tuple(release for release in self.releases if release.why)

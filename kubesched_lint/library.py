@@ -11,16 +11,19 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
+from kubesched_lint.commands.check.found import Check
+from kubesched_lint.commands.check.run import check as judged_apply
 from kubesched_lint.commands.fit.asked import Amounts, only_environment
 from kubesched_lint.commands.fit.asked import like as like_workload
 from kubesched_lint.commands.fit.run import Fit
 from kubesched_lint.commands.fit.run import fit as counted_fit
 from kubesched_lint.commands.lint.run import entries_of, report_on, scope_of
+from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.custom.own import kinds_with
@@ -30,10 +33,17 @@ from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents, find_files
 from kubesched_lint.model.feature_gates import parsed
+from kubesched_lint.printing import json_text
 from kubesched_lint.project.rule_settings import param_of, severity_of
 from kubesched_lint.releases import NO_VERSION, is_asked_for
+from kubesched_lint.report.as_json import render as json_of_report
+from kubesched_lint.report.check_report import as_json as json_of_check
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.fit_report import as_json as json_of_fit
+from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.found import SimulationReport
@@ -270,6 +280,53 @@ def fit(
     return counted_fit(workload, pods, environment, known, manifests.premises(options))
 
 
+def check(
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    cluster: Path | Cluster,
+    fail_on: str = "error",
+    survive: Sequence[str] = (),
+    workloads: Sequence[Path] = (),
+    namespace: str = "default",
+    node_groups: str = "",
+    kubernetes_version: str = "",
+) -> Check:
+    """Return what applying the manifests to a cluster starts, how that ends, and what blocks it.
+
+    ``cluster`` is ``live`` or ``live:CONTEXT``; a snapshot, or a result of ``load_cluster``, shows less of what runs.
+    ``fail_on`` is ``error``, ``warning`` or ``never``. ``Check.verdict`` is ``passes``, ``blocked`` or ``unknown``.
+    Raises ClusterError, and ValueError for an invalid option.
+    """
+    options = Options(
+        namespace=namespace,
+        survive=tuple(survive),
+        kubernetes_version=_version(kubernetes_version),
+        kinds=_kinds(workloads),
+    )
+    least = FAIL_ON[_one_of("fail_on", fail_on, tuple(FAIL_ON))]
+    manifests = _manifests(paths, text, objects, options, cluster)
+    if isinstance(cluster, Cluster):
+        known = cluster
+    else:
+        groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
+        asked = Live(frozenset(workload.ref for workload in manifests.inventory.workloads))
+        known = read_stated(os.fspath(cluster), ClusterOptions(node_groups=groups), asked=asked)
+    named = first_few(_named(paths, text)) or "objects"
+    return judged_apply(Version(named, manifests, options), known, load_rules(), least)
+
+
+def as_json(result: Report | Simulation | Fit | Check) -> str:
+    """Return a result as the JSON that the command of its name prints; a Simulation as its own fields."""
+    if isinstance(result, Check):
+        return json_of_check(result)
+    if isinstance(result, Fit):
+        return json_of_fit(result)
+    if isinstance(result, Report):
+        return "".join(json_of_report(result, RenderContext()))
+    return json_text(to_builtins(result), 2)
+
+
 def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
     return Outcome(
         object=simulation.workloads[row.number].ref,
@@ -368,11 +425,14 @@ def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mappin
 
 
 __all__ = [
+    "Check",
     "Cluster",
     "ClusterError",
     "Fit",
     "Outcome",
     "Simulation",
+    "as_json",
+    "check",
     "fit",
     "lint",
     "load_cluster",

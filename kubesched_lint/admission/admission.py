@@ -7,7 +7,7 @@ ResourceQuota comes last and counts: see ``world.quotas``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -48,7 +48,7 @@ class Admission:
     """``objects`` are the manifests laid over the cluster; the cluster has no other objects of the kinds in ``known``.
 
     ``is_snapshot``: objects of other kinds may or may not exist. For a sketch, all named classes are assumed to exist,
-    and no further LimitRange.
+    and no further LimitRange. ``mutated`` returns the pod of a workload with what webhooks add to its template.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class Admission:
         known: Container[str] = (),
         *,
         is_snapshot: bool = True,
+        mutated: Callable[[Workload], Pod] | None = None,
     ) -> None:
+        self._mutated = mutated
         self.objects = objects
         self.known = known
         self.schedulers = Schedulers(objects)
@@ -69,6 +71,10 @@ class Admission:
         self.minor = int(kubernetes_version.split(".")[1])
         self._stored: dict[tuple[object, ...], Pod] = {}
         self._decided: dict[Workload, Decision] = {}
+
+    def pod_of(self, workload: Workload) -> Pod:
+        """Return the pod of a workload's template with what webhooks add, before the API server's own changes."""
+        return workload.pod if self._mutated is None else self._mutated(workload)
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """Return what ``admitted`` returns. Equal calls return the same object: simulated runs repeat them."""
@@ -322,7 +328,7 @@ class Admission:
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
-        pod = self.stored(workload.pod, source=workload.source)
+        pod = self.stored(self.pod_of(workload), source=workload.source)
         left_out = unset(pod)
         for quota in self.quotas_of(workload, pod):
             missing = required_by(quota, left_out)

@@ -78,10 +78,10 @@ def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
         return replace(container, requests={**requests, **container.requests}, limits={**limits, **container.limits})
 
     containers, init_containers = map(sized, pod.containers), map(sized, pod.init_containers)
-    return _with_requests(replace(pod, containers=tuple(containers), init_containers=tuple(init_containers)))
+    return with_requests(replace(pod, containers=tuple(containers), init_containers=tuple(init_containers)))
 
 
-def _with_requests(pod: Pod) -> Pod:
+def with_requests(pod: Pod) -> Pod:
     wanted = effective_requests(pod.containers, pod.init_containers, pod.pod_requests, pod.overhead)
     return replace(pod, requests=wanted)
 
@@ -149,7 +149,7 @@ def _with_runtime_class(pod: Pod, runtime_class: RuntimeClass) -> Pod:
         tolerations=tolerations,
         as_written=pod.as_written or pod,
     )
-    return _with_requests(pod)
+    return with_requests(pod)
 
 
 # --- matchLabelKeys -------------------------------------------------------------------------------------------------

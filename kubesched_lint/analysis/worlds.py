@@ -76,6 +76,13 @@ def without_others(world: World) -> World:
     return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
 
 
+def without_expected(world: World) -> World:
+    """The world in which webhooks add nothing to the pods of workloads of which nothing runs yet."""
+    cluster = world.cluster
+    assert cluster is not None
+    return world.on(replace(cluster, expects_mutations=False))
+
+
 def fresh_premise(cluster: Cluster) -> str:
     """The premise of a proof that needs the running pods of others, which may have changed by now."""
     return f"fresh pods show no other room: those of {cluster.path} are {cluster.stale}"

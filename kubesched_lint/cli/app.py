@@ -20,6 +20,7 @@ _COMMANDS = {
     "why": "Explain where one pod can go, node by node.",
     "simulate": "Show what deploys, rollouts and losses do to each workload.",
     "plan": "Show what a change does to each workload.",
+    "check": "Judge what applying manifests to a live cluster starts.",
     "fit": "Count how many more pods fit, and what stops the next one.",
     "drain": "Plan the waves in which nodes can be drained.",
     "audit": "Show what is wrong in a cluster as it runs.",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubesched_lint.cli.first_gate import make_gate
 from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 from kubesched_lint.cluster.sketching import Style, sketch_of
-from kubesched_lint.printing import say, tell
+from kubesched_lint.printing import OutputError, say, tell
 from kubesched_lint.programs import ProgramError, run
 from kubesched_lint.writing import destination, replacing
 
@@ -30,6 +31,7 @@ _POOLS = ("kubectl", "get", "nodepools.karpenter.sh", "-o", "json")
 
 @app.command(cls=Command)
 def init(
+    context: typer.Context,
     file: Annotated[
         str | None,
         typer.Argument(
@@ -64,6 +66,15 @@ def init(
             show_default=False,
         ),
     ] = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gate",
+            metavar="PATH",
+            help="Also write the baseline of what lint finds in these manifests, and kubesched.toml if there is none; "
+            "say what blocks from now on. Repeatable; needs --output.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,
 ) -> None:
     """Write a short sketch of a cluster's nodes, for --cluster.
@@ -78,7 +89,11 @@ def init(
       kubectl get nodes,nodepools -o json | kubesched-lint init
 
       kubesched-lint init nodes.json --exact
+
+      kubesched-lint init nodes.json -o cluster.yaml --gate manifests/
     """
+    if gate and output is None:
+        context.fail("--gate needs the name of the sketch: --output cluster.yaml")
     try:
         cluster = _cluster(file)
     except ClusterError as error:
@@ -90,6 +105,13 @@ def init(
     else:
         _write(output, sketch, force)
         tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {_entries(sketch)} entries")
+    if gate and output is not None:
+        try:
+            code = make_gate(context, gate, output, force=force)
+        except OutputError as error:
+            raise _failed(str(error)) from None
+        if code:
+            raise typer.Exit(code)
     left_out = _left_out(cluster, "# The devices are left out" in sketch)
     if left_out:
         tell(f"left out: {left_out}; `kubesched-lint snapshot` keeps them")

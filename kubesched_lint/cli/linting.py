@@ -20,7 +20,7 @@ from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.progress import at, shown
-from kubesched_lint.report.footer import FAIL_ON, exit_code
+from kubesched_lint.report.footer import FAIL_ON, exit_code, in_shadow
 from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.text import many
@@ -79,6 +79,8 @@ def _linted_once(call: Invocation) -> int:
             run = replace(run, report=with_notes(run.report, note))
         if wanted.claiming is not None:
             run = replace(run, report=wanted.claiming(run.report))
+        if settings.flag("shadow"):
+            run = replace(run, report=in_shadow(run.report, failing))
         if mending:
             reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
         show(

@@ -13,6 +13,7 @@ USUAL = {
     ),
     "simulate": ("cluster", "explain", "events", "lose", "scale", "env", "target", "output", "verbose"),
     "plan": ("cluster", "env", "target", "gate", "output", "verbose"),
+    "check": ("cluster", "env", "target", "gate", "break_glass", "rbac", "output"),
     "why": ("cluster", "replica", "alone", "each", "env", "target", "output"),
     "drain": ("cluster", "pool", "nodes", "surge", "target", "output", "verbose"),
     "audit": ("cluster", "target", "fail_on", "output", "verbose"),
@@ -28,6 +29,7 @@ Usage: {program} COMMAND [PATH…]                PATH is . if left out
 Check    lint      Report what will not be scheduled, and the lines to blame.
          simulate  Show how deploys, rollouts and losses end.
          plan      Show what a branch changes.
+         check     Judge what applying to a live cluster starts.
          why       Explain where one pod can go, node by node.
 Cluster  init, snapshot (save nodes for --cluster), audit (what is wrong now),
          drain (plan an upgrade)

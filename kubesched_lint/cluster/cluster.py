@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.alike import alike
+from kubesched_lint.cluster.mutations import Mutations
 from kubesched_lint.cluster.running import Running
 from kubesched_lint.cluster.skew import newer_kubelets, newest_kubelet, old_kubelets
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
-from kubesched_lint.findings import one_line
+from kubesched_lint.findings import ObjectRef, one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
 from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.releases import judged_by
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.workload import Workload
 
 LIVE = "live"
 """The prefix for a live cluster; a file of that name is ``./live``."""
@@ -49,6 +53,17 @@ _WANTED = (
     "HorizontalPodAutoscaler",
     "PodDisruptionBudget",
 )
+
+
+class Live(Struct, frozen=True):
+    """What to ask a live cluster for, besides what a snapshot holds."""
+
+    wholly: frozenset[ObjectRef] = frozenset()
+    """Workloads whose whole template, and who scales them, is asked for."""
+    read_seconds: float = 60.0
+    """How long one answer may take."""
+    list_seconds: float = 600.0
+    """How long a list with all its pages may take; all lists together have three times that."""
 
 
 class ClusterError(Exception):
@@ -104,6 +119,12 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
     has_unshown: bool = False
     """The status counts nodes whose group no label shows."""
+    whole_templates: frozenset[ObjectRef] = frozenset()
+    """The workloads of a snapshot whose template is there with all its fields, not only with what scheduling reads."""
+    scaled_by: Mapping[ObjectRef, str] = field(default_factory=dict)
+    """Workload → who sets its replicas beside its manifest, such as ``kubectl``, as far as somebody asked."""
+    expects_mutations: bool = True
+    """Whether pods of a workload of which nothing runs get what webhooks add to all others of its namespace."""
     source: Source | None = None
     """Resolves ``Node.path`` for a sketch."""
 
@@ -143,6 +164,18 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     def unbound(self) -> tuple[BoundPod, ...]:
         """The pods without a node."""
         return tuple(pod for pod in self._elsewhere if not pod.node)
+
+    def with_whole(self, templates: Mapping[ObjectRef, object], scaled_by: Mapping[ObjectRef, str]) -> Cluster:
+        """Return the cluster with the templates of some of its workloads as the API server stores them, and scalers."""
+        if not templates:
+            return self
+        ours = (replace(w, template=templates.get(w.ref, w.template)) for w in self.inventory.workloads)
+        inventory = replace(self.inventory, workloads=tuple(ours))
+        return replace(self, inventory=inventory, whole_templates=frozenset(templates), scaled_by=scaled_by)
+
+    def trims(self, workload: Workload) -> bool:
+        """Return whether the template of a workload is there only as far as scheduling reads it."""
+        return self.origin == "snapshot" and workload.ref not in self.whole_templates
 
     # -- node groups -------------------------------------------------------------------------------------------------
 
@@ -223,6 +256,13 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     def running(self) -> Running:
         """The owners of the running pods."""
         return Running(self.inventory)
+
+    @cached_property
+    def mutations(self) -> Mutations:
+        """What webhooks add to the pods of its workloads."""
+        version, is_snapshot = judged_by("", self.server_version), self.origin == "snapshot"
+        admission = Admission(self.inventory, version, self.kinds, is_snapshot=is_snapshot)
+        return Mutations(self.inventory, self.running, admission, is_expecting=self.expects_mutations)
 
     @cached_property
     def has_messages(self) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
+from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError, Live
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import ClusterOptions
@@ -50,23 +50,24 @@ def is_absent(path: str) -> bool:
     return path.partition(":")[0] != LIVE and not os.path.lexists(path)
 
 
-def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
+def read_cluster(path: str, *, elastic: bool | None = None, asked: Live | None = None) -> Cluster:
     """Return the cluster at ``path``: a file, a folder with files, or ``live[:context]`` for a live cluster.
 
-    ``elastic`` overrides what the nodes' labels show. Raises ClusterError, also for what cannot be opened.
+    ``elastic`` overrides what the nodes' labels show. ``asked`` is what a live cluster is asked for. Raises
+    ClusterError, also for what cannot be opened.
     """
     if path.partition(":")[0] == LIVE:
         from kubesched_lint.cluster.capture.snapshot import live_cluster
 
-        return live_cluster(path, path.partition(":")[2] or None, elastic=elastic)
+        return live_cluster(path, path.partition(":")[2] or None, elastic=elastic, asked=asked)
     collector = Collector(elastic, path)
     origins = [_read_file(name, collector) for name in _names(path)]
     return _finished(collector, path, origins)
 
 
-def read_stated(path: str, cluster_options: ClusterOptions) -> Cluster:
+def read_stated(path: str, cluster_options: ClusterOptions, *, asked: Live | None = None) -> Cluster:
     """Return ``read_cluster`` with what the user says about it. Raises ClusterError."""
-    return stated(read_cluster(path, elastic=cluster_options.elastic), cluster_options)
+    return stated(read_cluster(path, elastic=cluster_options.elastic, asked=asked), cluster_options)
 
 
 def stated(cluster: Cluster, cluster_options: ClusterOptions) -> Cluster:

@@ -98,4 +98,4 @@ def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
         return False  # the workload of the snapshot itself
     if not isinstance(template, dict) or not isinstance(written, dict):
         return None
-    return difference(written, template, trimmed=cluster.origin == "snapshot")
+    return difference(written, template, trimmed=cluster.trims(workload))

@@ -73,7 +73,7 @@ class Phase(Struct, frozen=True):
 
 def admitted(admission: Admission, workload: Workload, revision: int) -> Pod:
     """Return the pod of one revision of a workload as the API server stores it."""
-    pod = admission.stored(workload.pod, controller_labels(workload, revision), workload.source)
+    pod = admission.stored(admission.pod_of(workload), controller_labels(workload, revision), workload.source)
     return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
 

@@ -186,6 +186,7 @@ OF_ERRORS = (
         with_things_made,
     ),
     _FINDINGS.unless_others_go(lambda error, world: rests_on_nodes(error.rule)),
+    _FINDINGS.unless_new_pods_are_as_written(lambda error, world: rests_on_nodes(error.rule)),
     _FINDINGS.unless_unread_pods_count(_rests_on_spread),
     _row(
         "a variable had another value than its default",

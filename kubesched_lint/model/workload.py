@@ -151,6 +151,18 @@ def asked_to_survive(workload: Workload) -> tuple[str, ...]:
     return tuple(map(str.strip, workload.annotations.get(SURVIVES, "").split(",")))
 
 
+BREAK_GLASS = "kubesched-lint.io/break-glass"
+"""Annotation or label of a workload: it is applied although ``check`` blocks it, and why."""
+
+
+def broken_glass_of(workload: Workload) -> str:
+    """Return why a workload is applied whatever blocks it; empty if nothing says so."""
+    for noted in (workload.annotations, workload.labels):
+        if BREAK_GLASS in noted:
+            return noted[BREAK_GLASS].strip() or "no reason given"
+    return ""
+
+
 def written_template(workload: Workload) -> object:
     """Return the template of a workload as plain values; None if it is unknown."""
     if workload.template is None and isinstance(workload.source, Document):

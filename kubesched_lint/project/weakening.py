@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _WEAKER: Mapping[str, tuple[object, ...]] = {
     "fail-on": ("never",),
+    "shadow": (True,),
     "profile": ("editor",),
     "elastic": (True,),
     "node-groups": ("open",),

@@ -196,4 +196,5 @@ def _summary(report: Report) -> dict[str, Any]:
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
         **({"targets": list(map(_target, summary.targets))} if summary.targets else {}),
+        **({"shadow": True, "wouldHaveBlocked": list(summary.would_block)} if summary.shadow else {}),
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
@@ -25,6 +27,12 @@ FAIL_ON: dict[str, Severity | None] = {
 def open_findings(report: Report) -> Iterator[Finding]:
     """Findings that count: neither waived nor known from a baseline."""
     return (finding for finding in report.findings if finding.suppressed is None)
+
+
+def in_shadow(report: Report, fail_on: Severity | None) -> Report:
+    """Return the report of a run that only tries the gate, with what would have failed it."""
+    failing = [f.fingerprint for f in open_findings(report) if fail_on is not None and f.severity >= fail_on]
+    return replace(report, summary=replace(report.summary, shadow=True, would_block=tuple(failing)))
 
 
 def objects_with_errors(report: Report) -> frozenset[ObjectRef]:
@@ -65,7 +73,8 @@ def verdict(report: Report) -> str:
         read = many(summary.workloads, "workload")
         found = f"no findings in the {read} read" if summary.workloads else "no workload was read"
     left = f"; {summary.gaps}" if summary.gaps else ""
-    return found + (f" ({', '.join(aside)})" if aside else "") + left
+    shadow = f"; shadow: {len(summary.would_block):,} would have blocked, exit 0" if summary.shadow else ""
+    return found + (f" ({', '.join(aside)})" if aside else "") + left + shadow
 
 
 def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]:
@@ -276,6 +285,8 @@ def exit_code(
     """
     if report.errors or (require_node_groups and report.summary.undecided):
         return 2
+    if report.summary.shadow:
+        return 0
     if fail_on is not None and any(finding.severity >= fail_on for finding in open_findings(report)):
         return 1
     return 1 if strict_skips and report.skipped else 0

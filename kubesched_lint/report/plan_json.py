@@ -36,7 +36,7 @@ def as_json(plan: Plan) -> str:
         ],
         "unaffected": plan.same,
         "notEstablished": plan.unknown,
-        "objects": [_object_change(one) for one in plan.objects],
+        "objects": [of_object_change(one) for one in plan.objects],
         "findings": {
             "new": [_finding_change(one) for one in findings.new],
             "gone": [_finding_change(one) for one in findings.gone],
@@ -46,8 +46,8 @@ def as_json(plan: Plan) -> str:
         **_on_nodes(plan),
         "cluster": plan.cluster,
         "notes": list(plan.notes),
-        "errors": [_error(one) for one in plan.errors],
-        "errorsBefore": [_error(one) for one in plan.errors_before],
+        "errors": [of_error(one) for one in plan.errors],
+        "errorsBefore": [of_error(one) for one in plan.errors_before],
     }
     return json_text(value, 2)
 
@@ -65,7 +65,7 @@ def _on_nodes(plan: Plan) -> Mapping[str, Any]:
             for n in plan.idle
             for each in environment_keys(n.environments)
         ],
-        "evictions": {"new": _evictions(plan.evictions), "gone": _evictions(plan.spared)},
+        "evictions": {"new": of_evictions(plan.evictions), "gone": of_evictions(plan.spared)},
         "budgets": [
             {
                 "budget": one.budget,
@@ -78,7 +78,7 @@ def _on_nodes(plan: Plan) -> Mapping[str, Any]:
             for each in environment_keys(one.environments)
         ],
         "stuckRollouts": [
-            {"object": str(one.object), "why": one.why, "location": _place(one.location), **each}
+            {"object": str(one.object), "why": one.why, "location": of_place(one.location), **each}
             for one in plan.stuck
             for each in environment_keys(one.environments)
         ],
@@ -93,7 +93,7 @@ def _on_nodes(plan: Plan) -> Mapping[str, Any]:
                 "action": one.action,
                 "fields": list(one.fields),
                 "pods": one.pods,
-                "location": _place(one.location),
+                "location": of_place(one.location),
                 **each,
             }
             for one in plan.pools
@@ -109,7 +109,7 @@ def _on_nodes(plan: Plan) -> Mapping[str, Any]:
 
 def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
     change = one.change
-    shown: dict[str, Any] = _object_change(change) if change else {"object": _ref(one.object), "actions": []}
+    shown: dict[str, Any] = of_object_change(change) if change else {"object": of_ref(one.object), "actions": []}
     shown |= {"direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
     if one.mend:
         shown["mend"] = one.mend
@@ -123,14 +123,14 @@ def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
     return shown
 
 
-def _object_change(change: ObjectChange) -> dict[str, Any]:
+def of_object_change(change: ObjectChange) -> dict[str, Any]:
     return {
-        "object": _ref(change.object),
+        "object": of_ref(change.object),
         "actions": list(change.actions),
         "fields": [_field(field) for field in change.fields],
         "replicas": None if change.replicas is None else {"before": change.replicas[0], "after": change.replicas[1]},
         "remark": change.remark,
-        "location": _place(change.location),
+        "location": of_place(change.location),
     }
 
 
@@ -138,11 +138,11 @@ def _field(field: FieldChange) -> Mapping[str, str]:
     return {"path": field.text, "before": field.before, "after": field.after}
 
 
-def _ref(ref: ObjectRef) -> Mapping[str, str]:
+def of_ref(ref: ObjectRef) -> Mapping[str, str]:
     return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
 
 
-def _place(place: Location | None) -> Mapping[str, Any] | None:
+def of_place(place: Location | None) -> Mapping[str, Any] | None:
     return None if place is None else {"path": place.path, "line": place.span.line, "column": place.span.column}
 
 
@@ -150,13 +150,13 @@ def _cell_change(change: CellChange) -> Mapping[str, Any]:
     return {
         "event": change.event,
         "direction": change.direction,
-        "before": _cell(change.before),
-        "after": _cell(change.after),
-        "at": _place(change.location),
+        "before": of_cell(change.before),
+        "after": of_cell(change.after),
+        "at": of_place(change.location),
     }
 
 
-def _cell(cell: Cell | None) -> Mapping[str, Any] | None:
+def of_cell(cell: Cell | None) -> Mapping[str, Any] | None:
     if cell is None:
         return None
     return {
@@ -175,14 +175,14 @@ def _cell(cell: Cell | None) -> Mapping[str, Any] | None:
 
 def _finding_change(change: FindingChange) -> Mapping[str, Any]:
     finding, *others = members(change.finding)
-    also = [{"object": _ref(one.object), "location": _place(one.location)} for one in others]
+    also = [{"object": of_ref(one.object), "location": of_place(one.location)} for one in others]
     return {
         "rule": finding.rule,
         "severity": {"before": _severity(change.before), "after": _severity(change.after)},
-        "object": _ref(finding.object),
+        "object": of_ref(finding.object),
         "message": finding.message,
         "evidence": finding.evidence.kind,
-        "location": _place(finding.location),
+        "location": of_place(finding.location),
         "fingerprint": finding.fingerprint,
         "waived": change.is_waived,
         **({"owner": finding.owner} if finding.owner else {}),
@@ -194,7 +194,7 @@ def _severity(finding: Finding | None) -> str | None:
     return None if finding is None else finding.severity.word
 
 
-def _evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
+def of_evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
     return [
         {"by": str(one.by), "pods": list(one.pods), **each}
         for one in found
@@ -202,5 +202,5 @@ def _evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _error(error: InputError) -> Mapping[str, Any]:
+def of_error(error: InputError) -> Mapping[str, Any]:
     return {"path": error.path, "line": error.line, "message": error.message}

@@ -168,7 +168,7 @@ def _entry(
     return Entry(
         one.object,
         names[one.object],
-        "" if change is None else _action(change),
+        "" if change is None else action_of(change),
         "" if change is None else at(change.line or change.location),
         "" if change is None else fields(change, is_short=True),
         effects,
@@ -177,7 +177,7 @@ def _entry(
     )
 
 
-def _action(change: ObjectChange) -> str:
+def action_of(change: ObjectChange) -> str:
     """Return ``rolled out, 2 → 5 pods``, or ``updated, starts no rollout``."""
     text = action_words(change).replace(f"{SCALED} ", "") if ROLLS_OUT in change.actions else action_words(change)
     text = f"{text} pods" if ROLLS_OUT in change.actions and SCALED in change.actions else text

@@ -204,8 +204,8 @@ def consequences(plan: Plan) -> Iterator[str]:
         count = replace(idle, count=abs(idle.count))
         verb = "could give back" if idle.count > 0 else "could no longer give back"
         yield f"autoscalers {verb} {_with(count)}, which hold no pods but those of DaemonSets in one placement"
-    yield from (f"{_evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
-    yield from (f"{_evicts(one)} no longer" for one in plan.spared)
+    yield from (f"{evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
+    yield from (f"{evicts(one)} no longer" for one in plan.spared)
     for one in plan.budgets:
         verb = "no longer blocks" if not one.is_new else "blocks" if one.always else "may block"
         whose = with_environments(str(one.object), one.environments)
@@ -216,7 +216,7 @@ def _with(one: Added | IdleChange) -> str:
     return with_environments(str(one), one.environments)
 
 
-def _evicts(one: Eviction) -> str:
+def evicts(one: Eviction) -> str:
     by = with_environments(str(one.by), one.environments)
     return f"{by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods)})"
 

@@ -16,8 +16,16 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
 from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
+from kubesched_lint.analysis.worlds import (
+    WhatIf,
+    fresh_premise,
+    with_known_growth,
+    with_spares,
+    without_expected,
+    without_others,
+)
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.mutations import Mutation
 from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.event_bounds import MORE_PODS
@@ -95,6 +103,29 @@ class Answers(Struct, Generic[T], frozen=True):
 
         return self.unless("other people's pods had gone", is_stale, premise, without)
 
+    def unless_new_pods_are_as_written(self, is_proof: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for containers that webhooks are expected to add, because all other pods of the namespace have them.
+
+        What the pods of a workload itself have is no premise: its next pods have it, too.
+        """
+
+        def expected(answer: T, world: World) -> Iterator[Mutation]:
+            for it in self.members(answer, world) if is_proof(answer, world) else ():
+                found = it.world.mutation_of(it.workload)
+                if found is not None and found.others:
+                    yield found
+
+        def premise(answer: T, world: World) -> str:
+            found = next(expected(answer, world))
+            return f"its pods get {first_few(found.names)}, as those of {first_few(found.others)} have"
+
+        return self.unless(
+            "webhooks left new pods alone",
+            lambda answer, world: any(True for _ in expected(answer, world)),
+            premise,
+            lambda answer, world: (without_expected(world),),
+        )
+
     def unless_unread_pods_count(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
         """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
 
@@ -154,6 +185,7 @@ def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
 
 def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
     yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
+    yield _of_cells(it).unless_new_pods_are_as_written(lambda cell, world: _is_proof(cell))
     yield _of_cells(it).unless_unread_pods_count(
         lambda cell, world: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
     )

@@ -37,6 +37,7 @@ from kubesched_lint.world.user_settings import Premises
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.mutations import Mutation
     from kubesched_lint.cluster.nodepools.known import KnownGroups
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
@@ -130,7 +131,23 @@ class World:
         """The admission that decides which pods the API server creates, and how it stores them."""
         known = frozenset() if self.cluster is None else self.cluster.kinds
         is_snapshot = self.cluster is not None and self.cluster.origin == "snapshot"
-        return Admission(self.objects, self.premises.kubernetes_version, known, is_snapshot=is_snapshot)
+        version, mutated = self.premises.kubernetes_version, self._mutated if self.knows_running_pods else None
+        return Admission(self.objects, version, known, is_snapshot=is_snapshot, mutated=mutated)
+
+    def mutation_of(self, workload: Workload) -> Mutation | None:
+        """Return what webhooks add to the pods of a workload, as pods that run show; None if that is nothing."""
+        return self.cluster.mutations.of(workload) if self.cluster is not None and self.knows_running_pods else None
+
+    def _mutated(self, workload: Workload) -> Pod:
+        found = self._mutated_pods.get(workload)
+        if found is None:
+            mutation = self.mutation_of(workload)
+            found = self._mutated_pods[workload] = workload.pod if mutation is None else mutation.applied(workload.pod)
+        return found
+
+    @cached_property
+    def _mutated_pods(self) -> dict[Workload, Pod]:
+        return {}
 
     def cluster_has(self, kind: str) -> bool:
         """Return whether the snapshot lists all objects of a kind; there may be none."""
@@ -311,7 +328,7 @@ class Member:
         return self._made_by(self.world.admission.stored, labels) if own else self.pod
 
     def _made_by(self, admission: Callable[..., Pod], extra_labels: Mapping[str, str]) -> Pod:
-        pod = admission(self.workload.pod, extra_labels, self.workload.source)
+        pod = admission(self.world.admission.pod_of(self.workload), extra_labels, self.workload.source)
         cluster = self.world.cluster
         if cluster is None or cluster.resources_left_out.isdisjoint(pod.requests):
             return pod

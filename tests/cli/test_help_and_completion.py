@@ -15,7 +15,21 @@ import typer
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["lint", "why", "simulate", "plan", "drain", "fit", "audit", "fleet", "lsp", "init", "snapshot", "verify"]
+COMMANDS = [
+    "lint",
+    "why",
+    "simulate",
+    "plan",
+    "drain",
+    "check",
+    "fit",
+    "audit",
+    "fleet",
+    "lsp",
+    "init",
+    "snapshot",
+    "verify",
+]
 INNER = [("baseline", "write"), ("baseline", "prune"), ("baseline", "update"), ("config", "show"), ("config", "schema")]
 INNER += [("config", "files"), ("rules", "list"), ("rules", "explain"), ("rules", "test"), ("rules", "new")]
 INNER += [("workloads", "list"), ("workloads", "explain"), ("workloads", "test"), ("workloads", "new")]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """\
-from kubesched_lint import Report, Severity, lint, load_cluster, load_rules, simulate
+from kubesched_lint import Report, Severity, as_json, check, lint, load_cluster, load_rules, simulate
 
 report: Report = lint("a", cluster=load_cluster("b"), rules=load_rules("c"), severities={"d": Severity.NOTE})
 line: int = report.findings[0].location.span.line
-text: str = simulate("a", cluster="b").outcomes[0].text
+text: str = simulate("a", cluster="b").outcomes[0].text + as_json(check("a", cluster="live"))
 wrong: int = report.findings
 lint(1)
 """

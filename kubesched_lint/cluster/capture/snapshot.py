@@ -17,7 +17,8 @@ from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.gates import feature_gates
 from kubesched_lint.cluster.capture.lists import PAGE, Items, ListReader, Progress, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
-from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.capture.templates import whole_workloads
+from kubesched_lint.cluster.cluster import ClusterError, Live
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.open_words import open_version
@@ -25,6 +26,7 @@ from kubesched_lint.cluster.read_json import read_blocks
 from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
+from kubesched_lint.progress import at
 from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
@@ -242,21 +244,27 @@ def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | Non
     return {g.name: tuple(v.version for v in g.versions) for g in found.groups}, [], []
 
 
-def live_cluster(name: str, context: str | None, *, elastic: bool | None = None) -> Cluster:
-    """Return the cluster of ``context`` (None: the current one).
+def live_cluster(name: str, context: str | None, *, elastic: bool | None = None, asked: Live | None = None) -> Cluster:
+    """Return the cluster of ``context`` (None: the current one), with what is ``asked`` for.
 
     ``name`` is its name in reports. Raises ClusterError.
     """
     from kubesched_lint.cluster.capture.kubeconfig import connect
 
+    asked = asked or Live()
     try:
-        found = capture(connect(context), now())
+        connection = connect(context, read_seconds=asked.read_seconds, list_seconds=asked.list_seconds)
+        found = capture(connection, now(), progress=at)
+        whole = whole_workloads(connection, asked.wholly)
     except CaptureError as error:
         raise ClusterError(name, 0, 0, str(error)) from None
     if found.failures:
         why = "; ".join(found.failures[:3])
         raise ClusterError(name, 0, 0, f"{why}. `kubesched-lint snapshot --allow-gaps` makes a file without that")
-    return found.cluster(name, elastic=elastic)
+    return found.cluster(name, elastic=elastic).with_whole(
+        {ref: each.template for ref, each in whole.items()},
+        {ref: each.scaled_by for ref, each in whole.items() if each.scaled_by},
+    )
 
 
 def now() -> str:

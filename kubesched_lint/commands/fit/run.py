@@ -25,6 +25,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import diagnose, message
+from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
@@ -93,7 +94,8 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
         nothing: Mapping[str, Counts] = {}
         groups = work.tried(lambda: dict(_alone(world.without_pools, more)), nothing)
         pools = _on_pools(world, more, counts.least) if world.pools else None
-    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), tuple(_assumes(world)))
+    assumes = (*_assumes(world), *mutation_notes(it.world))
+    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes)
 
 
 def _more_like(it: Member) -> Workload:
@@ -103,7 +105,7 @@ def _more_like(it: Member) -> Workload:
     """
     workload, running = it.workload, it.running_pods
     labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
-    pod = replace(workload.pod, labels=labels, preemption_policy="Never")
+    pod = replace(it.world.admission.pod_of(workload), labels=labels, preemption_policy="Never")
     kind = workload.kind if workload.kind == "StatefulSet" else "ReplicaSet"
     return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 

@@ -41,6 +41,7 @@ from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def report_on(
     report, judged = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, premises)
-    notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
+    notes = (*set_notes(manifests), *of_cluster, *mutation_notes(world), *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     waived = {(f.rule, f.location, f.message) for f in report.findings if f.suppressed}
     still_open = (j for j in judged if (j.finding.rule, j.finding.location, j.finding.message) not in waived)

@@ -16,7 +16,7 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template
-from kubesched_lint.world.world import World
+from kubesched_lint.world.world import Member, World
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
 ROLLS_OUT, SCALED, UPDATED, METADATA = "rolled out", "scaled", "updated", "only metadata"
@@ -161,12 +161,12 @@ def unseen_templates(before: World, after: World) -> int:
     """Return the number of running workloads whose template may change in what the snapshot does not hold."""
     running = {workload.ref for workload in before.manifests.workloads}
     members = (after.member(workload) for workload in after.manifests.workloads if workload.ref in running)
-    return sum(member.template_changed is None for member in members) if _is_trimmed(after) else 0
+    return sum(member.template_changed is None and _is_trimmed(member) for member in members)
 
 
-def _is_trimmed(world: World) -> bool:
-    """Whether the cluster file holds of templates only what scheduling reads."""
-    return world.cluster is not None and world.cluster.origin == "snapshot"
+def _is_trimmed(it: Member) -> bool:
+    """Whether the cluster holds of its template only what scheduling reads."""
+    return it.world.cluster is not None and it.world.cluster.trims(it.workload)
 
 
 def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
@@ -198,7 +198,7 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
     elif fixed is not None:
         remark = f"its controller decides what becomes of {fixed.text}"
         actions.append(UPDATED)
-    elif is_rolled or (is_rolled is None and (template or not _is_trimmed(after))):
+    elif is_rolled or (is_rolled is None and (template or not _is_trimmed(after.member(new)))):
         remark = _delay(new)
         actions.append(UPDATED if remark else ROLLS_OUT if is_rolled else MAY_ROLL_OUT)
     wanted = before.member(old).replicas, after.member(new).replicas

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.growth import growth_plan
@@ -113,6 +114,13 @@ def added_changes(before: Placement, after: Placement) -> Iterator[Added]:
         count = after.added.get(kind, 0) - before.added.get(kind, 0)
         if count:
             yield Added(*kind, count)
+
+
+def only_new(before: Placement, after: Placement) -> tuple[Eviction, ...]:
+    """Return the evictions of pods that only the second placement evicts."""
+    known = {pod for eviction in before.evictions for pod in eviction.pods}
+    left = (replace(one, pods=tuple(pod for pod in one.pods if pod not in known)) for one in after.evictions)
+    return tuple(one for one in left if one.pods)
 
 
 def idle_changes(before: Placement, after: Placement) -> Iterator[IdleChange]:

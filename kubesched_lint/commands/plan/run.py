@@ -27,7 +27,7 @@ from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, W
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
 from kubesched_lint.commands.plan.mending import mended
 from kubesched_lint.commands.plan.pools import PoolChange, node_changes, with_terraform
-from kubesched_lint.commands.plan.room import Eviction, Placement, added_changes, idle_changes, room_changes
+from kubesched_lint.commands.plan.room import Placement, added_changes, idle_changes, only_new, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
@@ -251,8 +251,8 @@ def _with_ends(found: Plan, parts: Sequence[_Judged]) -> Plan:
         found,
         nodes=once(added_changes),
         idle=once(idle_changes),
-        evictions=once(lambda old, new: _only_first(new.evictions, old.evictions)),
-        spared=once(lambda old, new: _only_first(old.evictions, new.evictions)),
+        evictions=once(only_new),
+        spared=once(lambda old, new: only_new(new, old)),
         room=once(lambda old, new: room_changes(old.room, new.room)),
     )
 
@@ -268,13 +268,6 @@ def _beside(
         yield from beside_running(after.manifests, cluster, after.options.namespace)
     else:
         yield from other_changes(before.manifests, after.manifests, after.options.namespace, told)
-
-
-def _only_first(ours: Sequence[Eviction], theirs: Sequence[Eviction]) -> tuple[Eviction, ...]:
-    """Return the evictions of pods that the others do not evict."""
-    known = {pod for eviction in theirs for pod in eviction.pods}
-    left = (replace(one, pods=tuple(pod for pod in one.pods if pod not in known)) for one in ours)
-    return tuple(one for one in left if one.pods)
 
 
 def _about_submodules(*sides: Version) -> Iterator[str]:

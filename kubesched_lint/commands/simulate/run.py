@@ -54,6 +54,7 @@ from kubesched_lint.releases import not_modelled
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if import MEANWHILE
+from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.premises import assumed_account
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
@@ -341,5 +342,6 @@ def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
     kept = [str(w) for w in setting.workloads if w.suspended and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
+    yield from mutation_notes(world)
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

@@ -1,0 +1,194 @@
+"""What webhooks, VPA and policy engines change in pods: learnt from the pods that run, against their templates.
+
+No API tells what a webhook will do. But a controller makes its next pods from the same template, and the same webhooks
+see them, so what the newest pods have beyond their template, the next ones have, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kubesched_lint.admission.mutating import with_requests
+from kubesched_lint.model.pod import Container, Pod, Resources, Toleration
+
+if TYPE_CHECKING:
+    from kubesched_lint.admission.admission import Admission
+    from kubesched_lint.cluster.running import Running
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.labels import Labels
+    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.workload import Workload
+
+Key = tuple[str, str, str]
+_OF_NODES = "node.kubernetes.io/"
+_NOT_ADDED = ("spread", "required_affinity", "required_anti_affinity", "required_node_terms", "scheduler_name")
+"""Fields that something changes and that are told, not counted."""
+
+
+class Mutation(Struct, frozen=True):
+    """What the pods of a workload have and its template does not."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    requests: Mapping[str, tuple[Resources, Resources]] = field(default_factory=dict)
+    """Container → its requests in the template, with defaults, and in the pods."""
+    node_selector: Labels = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    uncounted: tuple[str, ...] = ()
+    """Fields of the pods that differ from the template in another way."""
+    pods: int = 0
+    """The number of running pods that show it."""
+    others: tuple[str, ...] = ()
+    """For a workload of which nothing runs: those of its namespace that show it."""
+
+    @property
+    def is_nothing(self) -> bool:
+        counted = self.containers, self.init_containers, self.requests, self.node_selector, self.tolerations
+        return not any(counted) and not self.uncounted
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is added or changed, as a reader knows it: containers, then fields."""
+        added = [container.name for container in (*self.containers, *self.init_containers)]
+        changed = [f"other requests of {name}" for name in self.requests]
+        fields = ["nodeSelector"] * bool(self.node_selector) + ["tolerations"] * bool(self.tolerations)
+        return (*added, *changed, *fields)
+
+    def applied(self, pod: Pod) -> Pod:
+        """Return the pod of a template with what is added; what the manifest has meanwhile, or changes, stays."""
+        known = {container.name for container in (*pod.containers, *pod.init_containers)}
+        at = (*pod.path, "containers")
+
+        def new(containers: Iterable[Container]) -> Iterator[Container]:
+            return (replace(one, path=at) for one in containers if one.name not in known)
+
+        return with_requests(
+            replace(
+                pod,
+                containers=(*map(self._sized, pod.containers), *new(self.containers)),
+                init_containers=(*new(self.init_containers), *map(self._sized, pod.init_containers)),
+                node_selector={**self.node_selector, **pod.node_selector},
+                tolerations=(*pod.tolerations, *(t for t in self.tolerations if t not in pod.tolerations)),
+            )
+        )
+
+    def _sized(self, container: Container) -> Container:
+        if container.name not in self.requests:
+            return container
+        before, after = self.requests[container.name]
+        changed = {r: n for r, n in after.items() if container.requests.get(r, before.get(r)) == before.get(r)}
+        return replace(container, requests={**container.requests, **changed})
+
+
+class Mutations:
+    """What is learnt of a cluster, one workload at a time."""
+
+    def __init__(self, inventory: Inventory, running: Running, admission: Admission, *, is_expecting: bool) -> None:
+        """``admission`` is that of the cluster alone: what a LimitRange fills in is no change of a webhook.
+
+        ``is_expecting``: new workloads get what all others of their namespace have.
+        """
+        self._is_expecting = is_expecting
+        self._inventory = inventory
+        self._running = running
+        self._admission = admission
+        self._learnt: dict[Key, Mutation | None] = {}
+        self._injected: dict[str, Mutation | None] = {}
+
+    def of(self, workload: Workload) -> Mutation | None:
+        """Return what the next pods of a workload have beyond its template; None if nothing is known to be added."""
+        live = self._running.live(workload)
+        found = self._own(live) if live is not None else self._expected(workload)
+        return None if found is None or found.is_nothing else found
+
+    def _own(self, live: Workload) -> Mutation | None:
+        if live.key not in self._learnt:
+            self._learnt[live.key] = self._compared(live)
+        return self._learnt[live.key]
+
+    def _compared(self, live: Workload) -> Mutation | None:
+        newest = self._newest(live)
+        if not newest:
+            return None
+        counts = Counter(bound.pod for bound in newest)
+        pod, number = counts.most_common(1)[0]
+        hashed = {key: value for key, value in pod.labels.items() if key not in live.pod.labels}
+        template = self._admission.stored(live.pod, hashed)
+        own, init = ({one.name: one for one in each} for each in (template.containers, template.init_containers))
+        return Mutation(
+            tuple(one for one in pod.containers if one.name not in own),
+            tuple(one for one in pod.init_containers if one.name not in init),
+            {
+                one.name: (before.requests, one.requests)
+                for one in (*pod.containers, *pod.init_containers)
+                if (before := own.get(one.name) or init.get(one.name)) is not None and before.requests != one.requests
+            },
+            {k: v for k, v in pod.node_selector.items() if template.node_selector.get(k) != v},
+            tuple(_own_tolerations(pod, template)),
+            tuple(_uncounted(pod, template)),
+            number,
+        )
+
+    def _newest(self, live: Workload) -> Sequence[BoundPod]:
+        """Return the pods that were made last, of those that its template has made: their images are its images."""
+        pods = [bound for bound in self._running.pods_of(live) if not bound.terminating]
+        revisions = self._running.replica_sets_of(live)
+        if revisions:
+            pods = [b for b in pods if b.pod.labels.get("pod-template-hash") == revisions[0].template_hash]
+        images = {(one.name, one.image) for one in (*live.pod.containers, *live.pod.init_containers)}
+        pods = [b for b in pods if images <= {(c.name, c.image) for c in (*b.pod.containers, *b.pod.init_containers)}]
+        last = max((bound.created for bound in pods), default="")
+        return [bound for bound in pods if bound.created == last]
+
+    def _expected(self, workload: Workload) -> Mutation | None:
+        """Return the containers that every workload of a namespace gets, for one of which nothing runs."""
+        if (
+            not self._is_expecting
+            or workload.pod.host_network
+            or workload.custom is not None
+            or _opts_out(workload.pod)
+        ):
+            return None
+        if workload.namespace not in self._injected:
+            self._injected[workload.namespace] = self._of_namespace(workload.namespace)
+        return self._injected[workload.namespace]
+
+    def _of_namespace(self, namespace: str) -> Mutation | None:
+        live = [w for w in self._inventory.workloads if w.namespace == namespace and w.stays]
+        known = {w.ref.title: found for w in live if (found := self._own(w)) is not None}
+        if len(known) < 2:
+            return None
+        every = [{one.name: one for one in (*m.containers, *m.init_containers)} for m in known.values()]
+        first = next(iter(known.values()))
+
+        def shared(containers: Sequence[Container]) -> tuple[Container, ...]:
+            return tuple(one for one in containers if all(_same(each.get(one.name), one) for each in every))
+
+        pods = sum(each.pods for each in known.values())
+        return Mutation(shared(first.containers), shared(first.init_containers), pods=pods, others=tuple(known))
+
+
+def _same(one: Container | None, other: Container) -> bool:
+    return one is not None and (one.requests, one.restart_always) == (other.requests, other.restart_always)
+
+
+def _opts_out(pod: Pod) -> bool:
+    """Return whether a label asks webhooks to leave the pods alone: ``sidecar.istio.io/inject: "false"``."""
+    return any("inject" in key and value in ("false", "disabled") for key, value in pod.labels.items())
+
+
+def _own_tolerations(pod: Pod, template: Pod) -> Iterator[Toleration]:
+    """Yield the tolerations that neither the template, the API server nor a DaemonSet's controller gives."""
+    known = set(template.tolerations)
+    yield from (t for t in pod.tolerations if t not in known and not t.key.startswith(_OF_NODES))
+
+
+def _uncounted(pod: Pod, template: Pod) -> Iterator[str]:
+    for name in _NOT_ADDED:
+        if getattr(pod, name) != getattr(template, name):
+            yield name

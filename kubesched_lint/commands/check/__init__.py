@@ -1,0 +1,1 @@
+"""``check``: judge exactly what applying manifests to a live cluster starts."""

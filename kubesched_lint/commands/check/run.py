@@ -1,0 +1,215 @@
+"""Judge what an apply starts, by the cells of ``simulate`` and the findings of ``lint``.
+
+The apply is the event ``deploy`` on the cluster as it runs: what is new is created, what differs is rolled out or
+scaled. The maximum of an autoscaler and drains come later; they block only where ``survive`` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint import work
+from kubesched_lint.clock import now
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Shared, Started
+from kubesched_lint.commands.check.touched import touched, with_targets
+from kubesched_lint.commands.lint.report_extras import effort_for
+from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, ObjectChange, beside_running
+from kubesched_lint.commands.plan.judging import most_steps, placed
+from kubesched_lint.commands.plan.room import added_changes, only_new
+from kubesched_lint.commands.plan.running import as_it_runs
+from kubesched_lint.commands.plan.scenes import Scene, scenes_of
+from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.model.policy import autoscaler_of
+from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
+from kubesched_lint.project.baseline import KnownFinding, held_against
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import first_few
+from kubesched_lint.world.mutated import mutated
+from kubesched_lint.world.world import World
+
+EVENTS = ("deploy", "rollout", "hpa-max", "drain")
+_NEEDED = ("Node", "Pod")
+
+
+def check(
+    after: Version,
+    cluster: Cluster,
+    rulebook: Rulebook,
+    least: Severity | None = Severity.ERROR,
+    known: Sequence[KnownFinding] = (),
+) -> Check:
+    """Return what applying a version to the cluster starts, and how that ends; ``known`` are entries of a baseline.
+
+    Raises UnknownRuleError, and ValueError for an environment that the manifests do not have.
+    """
+    found = Check(after.name, cluster.describe(now), least=least, errors=after.manifests.errors)
+    missing = tuple(_missing(after, cluster))
+    if missing:
+        return replace(found, missing=missing)
+    after = with_targets(after, cluster)
+    with work.within(most_steps(after, after)):
+        scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
+        objects = tuple(beside_running(after.manifests, cluster, after.options.namespace))
+        parts = [_Part(scene, _started(scene, objects), rulebook, known) for scene in scenes]
+        ends, why_no_ends = placed(scenes)
+    names = [part.scene.name for part in parts]
+    placements = [(part.scene.name, end) for part, end in zip(parts, ends, strict=True) if end is not None]
+    started = named_once(
+        (((part.scene.name,), one) for part in parts for one in part.started()), names, lambda one: one.seen
+    )
+    return replace(
+        found,
+        started=started,
+        objects=objects,
+        unchanged=len({ref for part in parts for ref in part.unchanged} - {one.object for one in started}),
+        shortages=tuple(dict.fromkeys(shortage for part in parts for shortage in part.shortages())),
+        refused=tuple(dict.fromkeys(text for part in parts for text in part.simulation.refused)),
+        nodes=named_once((((name,), one) for name, end in placements for one in added_changes(*end)), names),
+        evictions=named_once((((name,), one) for name, end in placements for one in only_new(*end)), names),
+        outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
+        mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.world)}.values()),
+        missing=tuple(_unknown_for_gaps(started, cluster)),
+        notes=(*notes, *said_once([(part.scene.name, part.simulation.notes) for part in parts]), *why_no_ends),
+        environments=tuple(filter(None, names)),
+    )
+
+
+class _Part:
+    """One environment: what the apply starts there, simulated and linted."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        changes: Mapping[ObjectRef, ObjectChange | None],
+        rulebook: Rulebook,
+        known: Sequence[KnownFinding],
+    ) -> None:
+        self.scene = scene
+        self._changes = changes
+        side = scene.after
+        manifests, options = side.once.manifests, side.once.options
+        self.simulation = _simulated(scene, frozenset(changes))
+        self._report = held_against(_linted(scene, rulebook), known).report
+        self._survived = {
+            w.ref: (*options.survive, *asked_to_survive(w)) for w in manifests.inventory.workloads if w.ref in changes
+        }
+
+        self._broken_glass = {w.ref: broken_glass_of(w) for w in manifests.inventory.workloads if w.ref in changes}
+
+    @property
+    def unchanged(self) -> frozenset[ObjectRef]:
+        return self.scene.subjects - self._changes.keys()
+
+    def started(self) -> Iterator[Started]:
+        """Yield the workloads, those that end worst first."""
+        rows = {self.simulation.workloads[row.number].ref: row for row in self.simulation.rows}
+        for ref, change in self._changes.items():
+            findings = [f for f in self._report.findings if f.object == ref and f.severity >= Severity.WARNING]
+            cells = rows[ref].cells if ref in rows else ()
+            events = tuple(self._judged(ref, change, cell, findings) for cell in cells if _is_told(cell))
+            open_ = tuple(finding for finding in findings if finding.suppressed is None)
+            yield Started(ref, change, events, open_, broken_glass=self._broken_glass.get(ref, ""))
+
+    def _judged(self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]) -> Judged:
+        starts = {"deploy"} if change is not None else set()
+        if change is not None and ROLLS_OUT in change.actions:
+            starts.add("rollout")
+        is_started = cell.verdict == REFUSED or cell.event in (*starts, *self._survived.get(ref, ()))
+        of_event = [f for f in findings if f.evidence.event == cell.event and f.severity is Severity.ERROR]
+        is_waived = bool(of_event) and all(finding.suppressed for finding in of_event)
+        reasons = [f.suppressed.reason for f in of_event if f.suppressed] if is_waived else []
+        return Judged(cell, self.simulation.place(cell), is_started, first_few(list(dict.fromkeys(reasons))))
+
+    def shortages(self) -> Iterator[Shared]:
+        """Yield what several workloads lack together, if the apply changes one of them."""
+        for shortage in self.simulation.shortages:
+            if any(self._changes.get(ref) is not None for ref in shortage.workloads):
+                yield Shared(shortage.message, shortage.workloads, shortage.location)
+
+    def outside(self) -> Iterator[ScaledOutside]:
+        yield from scaled_outside(self.scene.after.written)
+
+
+def scaled_outside(world: World) -> Iterator[ScaledOutside]:
+    """Yield the workloads of the manifests whose number of pods an autoscaler or somebody else sets in the cluster."""
+    assert world.cluster is not None, "what runs is in a cluster"
+    live_ones = world.cluster.inventory.autoscalers  # one that this apply brings has scaled nothing yet
+    scalers = {(a.target.kind, a.namespace, a.target.name): a for a in live_ones}
+    for workload in world.manifests.workloads:
+        live = world.cluster.running.live(workload)
+        if live is None or not live.stays or live.kind == "Pod":
+            continue
+        scaler = autoscaler_of(workload, scalers)
+        by = "" if scaler is None else str(scaler.ref)
+        by = by or world.cluster.scaled_by.get(workload.ref, "")
+        written = workload.replicas if workload.replicas_written else None
+        if by and live.replicas != written:
+            yield ScaledOutside(workload.ref, live.replicas, written, by, is_automatic=scaler is not None)
+
+
+def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef, ObjectChange | None]:
+    """Return the workloads that the apply starts something for; with None, those that another object concerns."""
+    changes: dict[ObjectRef, ObjectChange | None] = {
+        ref: change for ref, change in scene.changes.items() if change.actions != (METADATA,)
+    }
+    for ref in touched(scene.after.written, objects):
+        if ref in scene.subjects:
+            changes.setdefault(ref, None)
+    return changes
+
+
+def _is_told(cell: Cell) -> bool:
+    return cell.verdict != NONE and (cell.event != "drain" or cell.stuck or cell.verdict == UNKNOWN)
+
+
+def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:
+    side = scene.after
+    if not refs:
+        return SimulationReport((), EVENTS, ())
+    scales = tuple(
+        f"{one.object.kind}/{one.object.title}={one.running}"
+        for one in scaled_outside(side.written)
+        if one.is_automatic and one.object in refs
+    )
+    wishes = Wishes(scale=scales)
+    effort = effort_for(len(refs))
+    once = side.once
+    return simulate(
+        once.manifests, side.cluster, once.options, EVENTS, effort, only=refs, wishes=wishes, written=side.written
+    )
+
+
+def _linted(scene: Scene, rulebook: Rulebook) -> Report:
+    side = scene.after
+    try:
+        return report_on(side.once.manifests, side.cluster, (), side.once.options, rulebook, world=side.written)
+    except work.OutOfWorkError:
+        return Report()  # the cells say what is not established
+
+
+# --- what has to be known ---------------------------------------------------------------------------------------------
+
+
+def _missing(after: Version, cluster: Cluster) -> Iterator[str]:
+    """Yield what the cluster does not tell, without which nobody knows what the apply starts."""
+    kinds = {w.kind for w in after.manifests.inventory.workloads if w.kind in KINDS and w.custom is None}
+    for kind in (*_NEEDED, *sorted(kinds - {"Pod"})):
+        if not cluster.has(kind):
+            gaps = [gap for gap in cluster.gaps if gap.lower().startswith(kind.lower())]
+            yield f"no {kind} is known ({gaps[0] if gaps else f'{cluster.path} does not list them'})"
+
+
+def _unknown_for_gaps(started: Sequence[Started], cluster: Cluster) -> Iterator[str]:
+    """Yield why it is unknown how something ends, if the API server did not return all lists."""
+    if cluster.gaps and any(one.is_open for one in started):
+        yield from (f"not captured: {gap}" for gap in cluster.gaps)

@@ -1,0 +1,52 @@
+"""The workloads that an apply concerns although their own objects stay: an autoscaler or a budget of theirs changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.plan.changes import ObjectChange
+from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import World
+
+
+def with_targets(after: Version, cluster: Cluster) -> Version:
+    """Return the version with the running workloads that its autoscalers and budgets concern and its files lack."""
+    ours = after.manifests.inventory
+    written = {workload.ref for workload in ours.workloads}
+    more = tuple(w for w in running_set(cluster).inventory.workloads if w.ref not in written and _is_concerned(w, ours))
+    if not more:
+        return after
+    inventory = replace(ours, workloads=(*ours.workloads, *more))
+    return replace(after, manifests=replace(after.manifests, inventory=inventory))
+
+
+def touched(world: World, objects: Sequence[ObjectChange]) -> Iterator[ObjectRef]:
+    """Yield the workloads of the manifests whose autoscaler or budget is among the changed ``objects``."""
+    changed = {change.object for change in objects}
+    ours = world.manifests
+    part = Inventory(
+        autoscalers=tuple(one for one in ours.autoscalers if one.ref in changed),
+        budgets=tuple(
+            one for one in ours.budgets if ObjectRef("PodDisruptionBudget", one.namespace, one.name) in changed
+        ),
+    )
+    yield from (workload.ref for workload in ours.workloads if _is_concerned(workload, part))
+
+
+def _is_concerned(workload: Workload, objects: Inventory) -> bool:
+    """Return whether an autoscaler of ``objects`` scales the workload, or a budget selects its pods."""
+    key = workload.kind, workload.namespace, workload.name
+    if any((one.target.kind, one.namespace, one.target.name) == key for one in objects.autoscalers):
+        return True
+    labels = workload.pod.labels
+    return any(
+        one.namespace == workload.namespace and one.selector is not None and one.selector.matches(labels)
+        for one in objects.budgets
+    )

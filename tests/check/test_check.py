@@ -1,0 +1,209 @@
+"""What ``check`` says of an apply on a live cluster: what starts, how it ends, what blocks, and what scales outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.check.live import Live, autoscaler, budget, deployment, node, running, stored
+from tests.program import called
+
+FIXED = ("--node-groups", "complete")
+PER_ZONE = {
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+            ]
+        }
+    }
+}
+
+
+def first_line(done: Any) -> str:
+    return done.stdout.splitlines()[0] if done.stdout else done.stderr
+
+
+def test_what_runs_as_written_starts_nothing(live: Live) -> None:
+    """Though the API server has filled in defaults."""
+    web = deployment("web")
+    live.holds(*running(stored(web)))
+    live.apply(web)
+    done = live.check(*FIXED)
+    assert (done.returncode, first_line(done)) == (0, "passes: this apply starts nothing")
+    assert "1 workload runs as written" in done.stdout
+
+
+def test_a_new_image_alone_is_a_rollout(live: Live) -> None:
+    """A snapshot does not hold what scheduling does not read; the live template does."""
+    live.holds(*running(stored(deployment("web"))))
+    new = deployment("web")
+    new["spec"]["template"]["spec"]["containers"][0]["args"] = ["--verbose", "hunter2"]
+    live.apply(new)
+    done = live.check(*FIXED)
+    assert (done.returncode, first_line(done)) == (0, "passes: 1 workload is rolled out"), done.stdout
+    assert "this apply and rollout: ok" in done.stdout
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_rollout_without_room_for_its_surge_is_blocked(live: Live) -> None:
+    """Each node holds one pod of 3 CPU; a fourth finds no room, and none of the three may go first."""
+    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    old, new = (deployment("web", 3, cpu="3", image=f"registry.example.com/app:{tag}") for tag in "12")
+    for one in (old, new):
+        one["spec"]["strategy"] = strategy
+    live.holds(*running(stored(old)))
+    live.apply(new)
+    done = live.check(*FIXED)
+    assert done.returncode == 1, done.stdout
+    assert first_line(done) == "blocked: 1 workload must not be applied (shop/web)"
+    assert "blocks: this apply: fails (stuck)" in done.stdout
+
+
+def test_what_is_new_and_fits_nowhere_is_blocked_and_names_the_line(live: Live) -> None:
+    live.holds()
+    live.apply(deployment("web", 4, **PER_ZONE))
+    done = live.check(*FIXED)
+    assert (done.returncode, first_line(done)) == (1, "blocked: 1 workload must not be applied (shop/web)")
+    assert "blocks: this apply: fails (3/4)" in done.stdout
+    assert "(apps.yaml:1)" in done.stdout
+    assert "help (anti-affinity-exceeds-domains): " in done.stdout
+
+
+def test_an_old_fault_that_this_apply_does_not_touch_does_not_block(live: Live) -> None:
+    """``lint`` has an error about web, which runs so for months; this apply rolls out something else."""
+    web, api = deployment("web", 4, **PER_ZONE), deployment("api")
+    live.holds(*running(stored(web)), *running(stored(api)))
+    live.apply(web, deployment("api", image="registry.example.com/app:2"))
+    found = live.value(*FIXED)
+    assert (found["verdict"], found["unchanged"]) == ("passes", 1)
+    assert [one["object"]["name"] for one in found["workloads"]] == ["api"]
+
+
+def test_scaling_beyond_the_nodes_is_blocked_and_a_pool_may_help(live: Live) -> None:
+    live.holds(*running(stored(deployment("web", 2, cpu="3"))))
+    live.apply(deployment("web", 5, cpu="3"))
+    assert live.value(*FIXED)["verdict"] == "blocked"
+    group = '{name = "more", machine = "m6i.xlarge", zones = ["a"]}'
+    found = live.value(*FIXED, configuration=f"declared-groups = [{group}]\n")
+    assert found["verdict"] == "passes", found
+    assert found["nodes"], found
+
+
+def test_a_maximum_that_does_not_fit_comes_later_and_blocks_where_it_must_be_survived(live: Live) -> None:
+    web = deployment("web", None)
+    live.holds(*running(stored(web, 2)), autoscaler("web", 4))
+    live.apply(web, autoscaler("web", 50))
+    done = live.check(*FIXED)
+    assert done.returncode == 0
+    assert "HPA max, later: fails" in done.stdout, done.stdout
+    assert live.value(*FIXED, configuration='survive = ["hpa-max"]\n')["verdict"] == "blocked"
+
+
+def test_an_autoscaler_alone_is_judged_with_what_runs(live: Live) -> None:
+    """The Deployment is in other files."""
+    live.holds(*running(stored(deployment("web"))))
+    live.apply(autoscaler("web", 50))
+    found = live.value(*FIXED, configuration='survive = ["hpa-max"]\n')
+    assert found["verdict"] == "blocked", found
+    assert [one["object"]["name"] for one in found["workloads"]] == ["web"]
+
+
+def test_a_budget_that_stops_every_drain_is_told(live: Live) -> None:
+    web = deployment("web", 3)
+    live.holds(*running(stored(web)))
+    live.apply(web, budget("web", maxUnavailable=0))
+    done = live.check(*FIXED)
+    assert done.returncode == 0
+    assert "drain, later: fails" in done.stdout, done.stdout
+
+
+def test_what_an_autoscaler_and_kubectl_have_scaled_is_known(live: Live) -> None:
+    web, api = deployment("web", 2), deployment("api", 1)
+    live.holds(*running(stored(web, 4)), autoscaler("web", 6), *running(stored(api, 3, scaled_by="kubectl")))
+    live.apply(web, api)
+    found = live.value(*FIXED)
+    scaled = {one["object"]["name"]: (one["running"], one["written"], one["by"]) for one in found["scaledOutside"]}
+    assert scaled == {"web": (4, 2, "HorizontalPodAutoscaler shop/web"), "api": (3, 1, "kubectl")}
+    events = {one["object"]["name"]: [event["event"] for event in one["events"]] for one in found["workloads"]}
+    assert "scale-to-4" in events["web"]
+    text = live.check(*FIXED).stdout
+    assert "api has 3 replicas by kubectl, and this apply sets 1" in text
+    assert "4 pods, as its autoscaler has now" in text
+
+
+def test_what_fails_on_these_nodes_only_blocks_if_asked(live: Live) -> None:
+    """Nobody says that there is no further node group, and an autoscaler makes nodes."""
+    live.holds(*(node(zone, group="general") for zone in "abc"))
+    live.apply(deployment("web", 1, cpu="5"))
+    done = live.check()
+    assert (done.returncode, "fails here" in done.stdout) == (0, True), done.stdout
+    assert live.check("--fail-on", "warning").returncode == 1
+    assert live.check("--fail-on", "never", *FIXED).returncode == 0
+
+
+def test_a_waived_error_does_not_block_and_is_told(live: Live) -> None:
+    live.holds()
+    web = deployment("web", 4, **PER_ZONE)
+    rules = "anti-affinity-exceeds-domains", "resource-insufficient-free"
+    web["metadata"]["annotations"] = {f"ignore.kubesched-lint.io/{rule}": "three suffice" for rule in rules}
+    live.apply(web)
+    done = live.check(*FIXED)
+    assert done.returncode == 0, done.stdout
+    assert "waived: three suffice" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_each_format_has_the_answer(live: Live, form: str) -> None:
+    live.holds()
+    live.apply(deployment("web", 4, **PER_ZONE))
+    done = live.check("-f", form, *FIXED)
+    assert done.returncode == 1
+    assert "1 workload must not be applied" in done.stdout
+    if form == "markdown":
+        assert done.stdout.startswith("<!-- kubesched-lint check -->\n### ⛔ blocked: ")
+
+
+def blocked(live: Live, **annotations: str) -> None:
+    live.holds()
+    web = deployment("web", 4, **PER_ZONE)
+    web["metadata"]["annotations"] = annotations
+    live.apply(web)
+
+
+def test_in_shadow_nothing_blocks_and_a_line_counts_what_would_have(live: Live) -> None:
+    blocked(live)
+    done = live.check(*FIXED, configuration="shadow = true\n")
+    assert done.returncode == 0
+    assert first_line(done) == "shadow: this would have been blocked: 1 workload must not be applied (shop/web)"
+    assert "shadow: 1 thing would have blocked (shop/web); exit 0" in done.stdout
+    assert "makes the gate weaker: shadow = true" in done.stderr
+    found = live.value(*FIXED, configuration="shadow = true\n")
+    assert found["wouldHaveBlocked"] == [{"kind": "Deployment", "namespace": "shop", "name": "web"}]
+    assert (found["verdict"], found["exitCode"]) == ("blocked", 0)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_broken_glass_lets_it_pass_and_every_report_says_why(live: Live, form: str) -> None:
+    blocked(live)
+    done = live.check(*FIXED, "--break-glass", "INC-42: the shop is down", "-f", form)
+    assert (done.returncode, "INC-42: the shop is down" in done.stdout) == (0, True)
+    blocked(live, **{"kubesched-lint.io/break-glass": "INC-43: agreed with ops"})
+    done = live.check(*FIXED, "-f", form)
+    assert (done.returncode, "INC-43: agreed with ops" in done.stdout) == (0, True), done.stdout
+
+
+def test_glass_is_broken_for_a_reason(live: Live) -> None:
+    blocked(live)
+    done = live.check(*FIXED, "--break-glass", " ")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--break-glass takes the reason" in done.stderr
+
+
+def test_what_a_baseline_knows_does_not_block(live: Live) -> None:
+    blocked(live)
+    done = called("baseline", "write", "apps.yaml", "-c", "live", *FIXED, cwd=live.folder)
+    assert done.returncode == 0, done.stderr
+    done = live.check(*FIXED, "--baseline", "kubesched-baseline.json")
+    assert (done.returncode, "known in the baseline" in done.stdout) == (0, True), done.stdout

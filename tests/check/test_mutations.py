@@ -1,0 +1,126 @@
+"""What webhooks add to pods is learnt from those that run, and counted by every command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_lint.library import fit, lint, load_cluster, simulate
+from tests.check.live import Live, Value, container, deployment, node, running, stored
+
+FIXED = ("--node-groups", "complete")
+PROXY = container("istio-proxy", "250m", "istio/proxyv2:1")
+
+
+def cluster(*objects: Value, cpu: str = "4") -> Any:
+    """The same as a file that kubectl prints; its nodes are all that there are."""
+    return load_cluster(objects=[*(node(zone, cpu) for zone in "abc"), *objects], node_groups="complete")
+
+
+def notes_of(report: Any) -> str:
+    return "\n".join(report.summary.notes)
+
+
+def test_a_sidecar_makes_a_rollout_too_large_and_every_command_knows(live: Live, tmp_path: Path) -> None:
+    """Each node has 4 CPU. 3.8 fit as written; with the sidecar, no pod finds a node any more."""
+    old = stored(deployment("web", 3, cpu="3"))
+    live.holds(*running(old, beside=(PROXY,)))
+    new = deployment("web", 3, cpu="3800m")
+    live.apply(new)
+    done = live.check(*FIXED)
+    assert done.returncode == 1, done.stdout
+    assert "each pod of shop/web is 250m cpu and 64Mi memory larger than its manifest: istio-proxy" in done.stdout
+    assert "4050m" in done.stdout
+
+    known = cluster(*running(old, beside=(PROXY,)))
+    report = lint(objects=[new], cluster=known)
+    assert [f.severity.word for f in report.findings if f.rule == "resource-exceeds-any-node"] == ["error"]
+    assert "250m cpu and 64Mi memory larger than its manifest: istio-proxy" in notes_of(report)
+    (deploy,) = simulate(objects=[new], cluster=known, events=["deploy"]).outcomes
+    assert (deploy.verdict, deploy.proven) == ("bad", True)
+    as_written = lint(objects=[new], cluster=cluster(*running(old)))
+    assert "resource-exceeds-any-node" not in {finding.rule for finding in as_written.findings}
+
+
+def test_pods_like_those_that_run_have_their_sidecar(tmp_path: Path) -> None:
+    web = stored(deployment("web", 3, cpu="1"))
+    known = cluster(*running(web, beside=(container("istio-proxy", "500m"),)))
+    assert fit(objects=[deployment("web", 3)], cluster=known, like="web").counts.most == 3
+
+
+def test_other_requests_are_learnt_and_a_manifest_that_changes_them_wins() -> None:
+    """A VPA or a policy engine has set 3 CPU where the template says 1."""
+    web = stored(deployment("web", 2))
+    known = cluster(*running(web, containers=[container("app", "3")]))
+    same = lint(objects=[deployment("web", 2, image="registry.example.com/app:1")], cluster=known)
+    assert "each pod of shop/web is 2 cpu larger than its manifest: other requests of app" in notes_of(same)
+    changed = lint(objects=[deployment("web", 2, cpu="2")], cluster=known)
+    assert "larger than its manifest" not in notes_of(changed)
+
+
+def test_a_selector_and_tolerations_of_a_policy_engine_count() -> None:
+    """A policy puts the pods on a pool that has two nodes: a third pod per node has no place there."""
+    pool = [node(zone) for zone in "ab"]
+    for one in pool:
+        one["metadata"]["labels"]["pool"] = "shop"
+        one["spec"] = {"taints": [{"key": "pool", "value": "shop", "effect": "NoSchedule"}]}
+    added = {
+        "nodeSelector": {"pool": "shop"},
+        "tolerations": [{"key": "pool", "operator": "Exists", "effect": "NoSchedule"}],
+    }
+    web = stored(deployment("web", 2, cpu="3"))
+    objects = [*pool, node("c"), *running(web, **added)]
+    known = load_cluster(objects=objects, node_groups="complete")
+    (deploy,) = simulate(objects=[deployment("web", 3, cpu="3")], cluster=known, events=["deploy"]).outcomes
+    assert (deploy.text, deploy.proven) == ("2/3 −1", True)
+
+
+def test_what_a_limit_range_fills_in_is_no_mutation() -> None:
+    limits = {"type": "Container", "defaultRequest": {"cpu": "500m"}, "default": {"cpu": "1"}}
+    ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "shop"}}
+    web = stored(deployment("web", 2))
+    plain = web["spec"]["template"]["spec"]["containers"][0]
+    plain["resources"] = {}
+    filled = {**plain, "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}}}
+    known = cluster(*running(web, containers=[filled]), {**ranges, "spec": {"limits": [limits]}})
+    assert "larger than its manifest" not in notes_of(lint(objects=[deployment("web", 2)], cluster=known))
+
+
+def test_old_pods_teach_nothing_about_a_new_template() -> None:
+    """The image in the template is not that of the pods: they are of an older revision, or of nobody."""
+    web = stored(deployment("web", 2, image="registry.example.com/app:9"))
+    known = cluster(*running(web, containers=[container("app", "1"), PROXY]))
+    assert "larger than its manifest" not in notes_of(lint(objects=[deployment("web", 2)], cluster=known))
+
+
+def test_a_new_workload_of_a_namespace_gets_what_all_others_have_but_no_error_rests_on_it() -> None:
+    pods = [*running(stored(deployment("a")), beside=(PROXY,)), *running(stored(deployment("b")), beside=(PROXY,))]
+    known = cluster(*pods)
+    new = deployment("web", 1, cpu="3800m")
+    report = lint(objects=[new], cluster=known)
+    assert "istio-proxy, as the pods of shop/a, shop/b" in notes_of(report)
+    found = [f for f in report.findings if f.rule == "resource-exceeds-any-node"]
+    assert [f.severity.word for f in found] == ["warning"], report.findings
+    assert any("as those of shop/a, shop/b have" in premise for premise in found[0].evidence.assumes)
+    too_large = lint(objects=[deployment("web", 1, cpu="5")], cluster=known)
+    assert [f.severity.word for f in too_large.findings if f.rule == "resource-exceeds-any-node"] == ["error"]
+
+
+@pytest.mark.parametrize("label", ["sidecar.istio.io/inject", "linkerd.io/inject"])
+def test_pods_that_opt_out_are_left_alone(label: str) -> None:
+    pods = [*running(stored(deployment("a")), beside=(PROXY,)), *running(stored(deployment("b")), beside=(PROXY,))]
+    new = deployment("web", 1, cpu="3800m")
+    new["spec"]["template"]["metadata"]["labels"][label] = "disabled"
+    assert "istio-proxy" not in notes_of(lint(objects=[new], cluster=cluster(*pods)))
+
+
+def test_a_sidecar_without_requests_is_refused_by_a_quota_that_asks_for_them() -> None:
+    hard = {"hard": {"requests.cpu": "20"}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "shop"}}
+    bare = {"name": "agent", "image": "agent:1"}
+    known = cluster(*running(stored(deployment("web")), beside=(bare,)), {**quota, "spec": hard, "status": hard})
+    (deploy,) = simulate(objects=[deployment("web", 4)], cluster=known, events=["deploy"]).outcomes
+    assert "agent" in deploy.message or deploy.verdict == "unknown", json.dumps(deploy.message)

@@ -29,8 +29,12 @@ _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
 # A directive of Terraform where YAML has an item, a key or a value.
 _OF_TERRAFORM = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?%\{~?[ ]*(?:if|for|else|endif|endfor)\b"
-# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``. No name may have capitals.
-_WORD = r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``, ``FILLED BY THE OPERATOR``. No
+# name may have capitals.
+_WORD = (
+    r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
+)
 # A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
 _TO_FILL_IN = (
     r"(?i:(?<![a-z0-9])(?:your|(?:change|replace)[-_]?me|placeholder|todo|fixme|x{3,})(?![a-z0-9]))"

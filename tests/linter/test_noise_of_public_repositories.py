@@ -329,3 +329,17 @@ def test_a_placeholder_inside_what_is_refused_is_filled_in() -> None:
         assert not found(web.replace("{app: a}", f"{{{label}: 'x-${{ENV}}-'}}"), rule="api-would-reject")
         assert not found(web.replace("{app: a}", f"{{{label}: '{{TEAM_ID}}'}}"), rule="api-would-reject")
         assert found(web.replace("{app: a}", f"{{{label}: '{{team}}'}}"), rule="api-would-reject")
+
+
+@pytest.mark.parametrize(("open_ones", "findings"), [(1, 1), (2, 0)])
+def test_an_image_that_most_workloads_run_anywhere_has_several_architectures(open_ones: int, findings: int) -> None:
+    """Examples of an autoscaler run one image everywhere, and one of them shows how to select arm64."""
+    bound = deployment("bound", "nodeSelector: {kubernetes.io/arch: arm64}")
+    others = [deployment(f"open-{number}", "hostNetwork: false") for number in range(open_ones)]
+    nodes = "".join(
+        f"- {{name: {arch}, labels: {{kubernetes.io/arch: {arch}}}, allocatable: {{cpu: '4', memory: 16Gi}}}}\n"
+        for arch in ("amd64", "arm64")
+    )
+    cluster = load_cluster(text=f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n{nodes}")
+    report = lint(text="---".join([bound, *others]), cluster=cluster)
+    assert sum(finding.rule == "architecture-left-open" for finding in report.findings) == findings

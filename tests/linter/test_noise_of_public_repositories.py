@@ -178,10 +178,11 @@ def test_an_entry_that_patches_an_object_is_not_the_object() -> None:
     assert any("says how to patch an object" in skipped.reason for skipped in report.skipped)
 
 
-def test_nobody_applies_a_pod_with_the_image_left_open() -> None:
+@pytest.mark.parametrize("image", ["<your image>", "FILLED BY THE OPERATOR", "registry.example.com/APP_IMAGE:1.0"])
+def test_nobody_applies_a_pod_with_the_image_left_open(image: str) -> None:
     wanting = pod("a", "nodeSelector: {pool: gpu}")
     assert found(wanting, rule="nodeselector-matches-nothing")
-    open_image = wanting.replace("registry.example.com/app:1.0", "<your image>")
+    open_image = wanting.replace("registry.example.com/app:1.0", image)
     assert not found(open_image, rule="nodeselector-matches-nothing")
 
 

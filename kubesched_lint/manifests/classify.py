@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -13,6 +14,7 @@ from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 YTT = "ytt template: render it first (ytt -f FOLDER | kubesched-lint lint -)"
 TERRAFORM = "Terraform template: not YAML before templatefile fills it in"
+FILLED_IN = "a template: not YAML before somebody fills in"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
@@ -194,6 +196,12 @@ def is_of_ytt(text: str) -> bool:
 def is_of_terraform(text: str) -> bool:
     """Return whether text that is no valid YAML is a template of Terraform."""
     return "%{" in text and re.search(_OF_TERRAFORM, text) is not None
+
+
+def line_to_fill_in(text: str, number: int) -> str:
+    """Return a line that is nothing but ``<PLACEHOLDER>``, where text is no valid YAML or just before; else empty."""
+    lines = (line.strip() for line in islice(text.split("\n"), max(number - 2, 0), number))
+    return next((line for line in lines if re.fullmatch(r"<[A-Z][A-Z0-9_ -]*>", line)), "")
 
 
 def is_named_by_template(value: Any) -> bool:

@@ -118,10 +118,20 @@ def unknown_host(conditions: Iterable[Requirement], world: World) -> str:
 
 
 def is_unknown_host(name: str, world: World) -> bool:
-    """Return whether a node may have this name; one that reads like a made-up name is a misspelt one."""
+    """Return whether a node may have this name; one that reads like a made-up name is a misspelt one.
+
+    ``node1`` beside the made-up ``node`` is no slip: people number nodes so.
+    """
     from kubesched_lint.analysis.nearest import nearest_node
 
-    return may_be_a_node(name, world) and not nearest_node(world, name)
+    if not may_be_a_node(name, world):
+        return False
+    near = nearest_node(world, name)
+    return not near or (name != near and _unnumbered(name) == near)
+
+
+def _unnumbered(name: str) -> str:
+    return name.rstrip("0123456789").rstrip("-")
 
 
 def is_set_by_system(key: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint.findings import Hazard, Place, pattern
@@ -38,13 +39,19 @@ def check(it: Member) -> Iterator[Hazard]:
 
 @once_per_world
 def _selecting(world: World) -> Mapping[tuple[str, str], Workload]:
-    """(namespace, image without its tag) → the first workload that runs it and selects an architecture."""
+    """(namespace, image without its tag) → the first workload that runs it and selects an architecture.
+
+    Without images of which more workloads leave it open: those seem to have several.
+    """
     found: dict[tuple[str, str], Workload] = {}
+    balance: Counter[tuple[str, str]] = Counter()
     for workload in world.manifests.workloads:
-        if _wish(workload.pod):
-            for container in workload.pod.containers:
-                found.setdefault((workload.namespace, _repository(container.image)), workload)
-    return found
+        wish = _wish(workload.pod)
+        for key in {(workload.namespace, _repository(container.image)) for container in workload.pod.containers}:
+            balance[key] += 1 if wish else -1 if wish is None else 0
+            if wish:
+                found.setdefault(key, workload)
+    return {key: workload for key, workload in found.items() if balance[key] >= 0}
 
 
 def _wish(pod: Pod) -> str | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.delivery.argocd_objects import (
@@ -17,13 +20,12 @@ from kubesched_lint.delivery.argocd_objects import (
     application_of,
     applications_of,
     is_open,
-    matches,
 )
 from kubesched_lint.delivery.flux import Building, Found
 from kubesched_lint.delivery.flux_objects import is_kind, listed, mapping
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document, Skipped
+from kubesched_lint.manifests.document import CHART, Document, Skipped
 from kubesched_lint.manifests.filling import Homing
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
@@ -34,9 +36,6 @@ from kubesched_lint.manifests.loader import documents_of
 from kubesched_lint.manifests.overlays import outcome_of
 from kubesched_lint.manifests.walking import Found as FoundFile
 from kubesched_lint.manifests.walking import Walk
-
-REMOTE = "remote Application"
-"""What Argo CD takes from elsewhere, in words."""
 
 
 class ArgoFollowing:
@@ -60,11 +59,13 @@ class ArgoFollowing:
     def clusters(self) -> Sequence[str]:
         return sorted({application.cluster for application in self.applications.values()})
 
+    def of(self, cluster: str) -> list[Application]:
+        return [application for application in self.applications.values() if application.cluster == cluster]
+
     def files(self, cluster: str) -> Iterator[Found]:
         """Yield what a cluster gets."""
-        for name, application in self.applications.items():
-            if application.cluster == cluster:
-                yield from self._found[name]
+        for application in self.of(cluster):
+            yield from self._found[application.title]
         yield from self._aside.values()
 
     def _made(self, document: Document) -> Iterator[Application]:
@@ -74,27 +75,25 @@ class ArgoFollowing:
             try:
                 yield from applications_of(document, self._building.root)
             except (CannotMakeError, OSError) as error:
-                where = document.location(())
-                yield Application(document.name, {"why": str(error)}, where)
+                yield Application(document.name, {}, document.location(()), str(error), APPLICATION_SET[1])
 
     def _is_new(self, application: Application) -> bool:
-        known = self.applications.get(application.name)
+        known = self.applications.get(application.title)
         place, line = application.where.path, application.where.span.line
         if known is None and len(self.applications) < MOST_FOLDERS:
-            self.applications[application.name] = application
+            self.applications[application.title] = application
             return True
         if known is None:
             words = f"not read: the set has more than {MOST_FOLDERS:,} Applications"
             self._aside.setdefault("", InputError(place, words, line))
         elif known.spec != application.spec:
-            words = f"another Application {application.name} was read before it"
-            self._aside.setdefault(application.name, Skipped(place, line, words, unrendered=REMOTE))
+            self._aside.setdefault(application.title, application.not_read("another one was read before it"))
         return False
 
     def _read(self, application: Application) -> Iterator[Document]:
         """Read the folders of an Application; yield the Applications in them."""
         found = [each for source in application.sources for each in self._of_source(application, source)]
-        self._found[application.name] = found
+        self._found[application.title] = found
         for each in found:
             if isinstance(each, InputFile):
                 for entry in documents_of(each, _is_followed):
@@ -103,19 +102,18 @@ class ArgoFollowing:
 
     def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found]:
         place, span = application.where.path, application.where.span
-        named = f"Application {application.name}"
-        path = source.get("path")
-        if application.spec.get("why"):
-            yield Skipped(place, span.line, f"{named}: {application.spec['why']}", unrendered=REMOTE)
+        named, path = application.title, source.get("path")
+        if application.why:
+            yield application.not_read(application.why)
         elif source.get("chart"):
-            yield Skipped(place, span.line, f"{named} installs the chart {source['chart']}", unrendered=REMOTE)
+            yield application.not_read(f"it installs the chart {source['chart']}")
         elif not isinstance(path, str):
             if not source.get("ref"):
-                yield Skipped(place, span.line, f"{named} names no folder", unrendered=REMOTE)
+                yield application.not_read("it names no folder")
         elif is_open((path, source.get("repoURL"))) or is_open([path]):
-            yield Skipped(place, span.line, f"{named}: {path} is a template that nobody fills", unrendered=REMOTE)
+            yield application.not_read(f"{path} is a template that nobody fills")
         elif _plain(str(source.get("repoURL"))) not in self._own:
-            yield Skipped(place, span.line, f"{named} takes it from {source.get('repoURL')}", unrendered=REMOTE)
+            yield application.not_read(f"it takes it from {source.get('repoURL')}")
         else:
             folder = folder_in(self._building.root, path.lstrip("/"), self._building.root)
             is_excluded = self._building.is_excluded
@@ -129,10 +127,10 @@ class ArgoFollowing:
 
     def _of_folder(self, application: Application, source: Mapping[str, Any], folder: str) -> Iterator[Found]:
         shown = os.path.relpath(folder)
-        if os.path.lexists(os.path.join(folder, "Chart.yaml")) or source.get("helm"):
+        if _is_chart(folder, source):
             reason = f"Application {application.name} renders a chart: its templates are not read"
-            yield Skipped(shown, 0, reason, unrendered="Helm chart")
-        elif source.get("kustomize") or any(os.path.lexists(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
+            yield Skipped(shown, 0, reason, unrendered=CHART)
+        elif _is_kustomization(folder, source):
             yield self._built(application, source, shown)
         else:
             yield from self._files(application, mapping(source.get("directory")), folder, shown)
@@ -160,16 +158,13 @@ class ArgoFollowing:
     def _files(
         self, application: Application, directory: Mapping[str, Any], folder: str, shown: str
     ) -> Iterator[Found]:
-        wanted, left_out = (_patterns(directory.get(key)) for key in ("include", "exclude"))
+        held = held_in(folder, directory)
         for item in Walk(shown, self._building.root).below(shown, folder):
             if not isinstance(item, FoundFile):
                 if isinstance(item, InputError):
                     yield item
                 continue
-            below = os.path.relpath(item.real, folder)
-            if (os.sep in below and not directory.get("recurse")) or not below.endswith(SUFFIXES):
-                continue
-            if (wanted and not _is_one_of(below, wanted)) or _is_one_of(below, left_out):
+            if not item.real.endswith(SUFFIXES) or not held.holds(item.real):
                 continue
             try:
                 data = content_at(item.real, LARGEST)
@@ -191,6 +186,53 @@ def addresses_in(documents: Iterable[Document], root: str) -> list[str]:
             if is_here and isinstance(address, str) and "{{" not in address:
                 found[_plain(address)] += 1
     return [address for address, _ in found.most_common(1)]
+
+
+class Held(Struct, frozen=True):
+    """The files of a folder that an Application applies; ``below``: also those in folders below it.
+
+    ``wanted`` and ``left_out`` are patterns of paths in the folder.
+    """
+
+    folder: str
+    below: bool = True
+    wanted: re.Pattern[str] | None = None
+    left_out: re.Pattern[str] | None = None
+
+    def holds(self, file: str) -> bool:
+        """Return whether a file in the folder is one of them; both are paths without links."""
+        path = os.path.relpath(file, self.folder)
+        if os.sep in path and not self.below:
+            return False
+        return not (self.wanted and not self.wanted.match(path)) and not (self.left_out and self.left_out.match(path))
+
+
+def held_in(folder: str, directory: Mapping[str, Any]) -> Held:
+    wanted, left_out = (_pattern(directory.get(key)) for key in ("include", "exclude"))
+    return Held(folder, bool(directory.get("recurse")), wanted, left_out)
+
+
+def held_by(document: Document, own: Sequence[str], root: str) -> Iterator[Held]:
+    """Yield what an Application applies of this repository, at the addresses ``own``; of a kustomization, any file.
+
+    Nothing for an ApplicationSet, whose templates have no path yet.
+    """
+    spec = mapping(document.value.get("spec"))
+    for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
+        path = source.get("path")
+        is_named = isinstance(path, str) and is_kind(document.api_version, document.kind, APPLICATION)
+        folder = folder_in(root, str(path).lstrip("/"), root) if is_named else ""
+        if folder and _plain(str(source.get("repoURL"))) in own and not _is_chart(folder, source):
+            is_listed = _is_kustomization(folder, source)
+            yield Held(folder) if is_listed else held_in(folder, mapping(source.get("directory")))
+
+
+def _is_chart(folder: str, source: Mapping[str, Any]) -> bool:
+    return bool(source.get("chart") or source.get("helm")) or os.path.lexists(os.path.join(folder, "Chart.yaml"))
+
+
+def _is_kustomization(folder: str, source: Mapping[str, Any]) -> bool:
+    return bool(source.get("kustomize")) or any(os.path.lexists(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
 
 
 def _is_followed(api_version: object, kind: object) -> bool:
@@ -218,11 +260,22 @@ def _plain(address: str) -> str:
     return text.rpartition("@")[2].replace(":", "/")
 
 
-def _patterns(text: object) -> list[str]:
-    """Return the patterns of ``{a,b}`` or of one."""
-    plain = text.strip() if isinstance(text, str) else ""
-    return [one.strip() for one in plain.removeprefix("{").removesuffix("}").split(",") if one.strip()]
+def _pattern(text: object) -> re.Pattern[str] | None:
+    """Return what a pattern of file names means, None if there is none; ``*`` is any text, also with /."""
+    plain = _without_braces(text) if isinstance(text, str) and text else ()
+    return re.compile("|".join(map(translate, plain))) if plain else None
 
 
-def _is_one_of(path: str, patterns: Iterable[str]) -> bool:
-    return any(matches(path, pattern) or matches(os.path.basename(path), pattern) for pattern in patterns)
+def _without_braces(pattern: str) -> Sequence[str]:
+    """Return the patterns that ``{a,b}`` stands for; itself if they are too many, which no file name is like."""
+    done: list[str] = []
+    left = [pattern]
+    while left and len(left) + len(done) <= MOST_FOLDERS:
+        one = left.pop()
+        start = one.rfind("{")
+        end = one.find("}", start)
+        if start < 0 or end < 0:
+            done.append(one)
+        else:
+            left += [one[:start] + choice + one[end + 1 :] for choice in one[start + 1 : end].split(",")]
+    return [pattern] if left else done

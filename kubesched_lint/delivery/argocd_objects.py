@@ -13,7 +13,7 @@ from msgspec import Struct
 from kubesched_lint.delivery.flux_objects import listed, mapping
 from kubesched_lint.files import content, is_within
 from kubesched_lint.findings import Location
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.manifests.kustomization import text_to_read, value_in
 from kubesched_lint.manifests.limits import MOST_DEPTH
@@ -25,6 +25,8 @@ _HERE = "https://kubernetes.default.svc"
 _GENERATOR, _LOOK = 1_000, 10
 """What to run a generator, and to look at a file, count for, in characters."""
 _FIELD = re.compile(r"\{\{-?\s*\.?(?P<name>[\w.\[\]-]+)\s*-?\}\}")
+_ONLY_IF = re.compile(r"\s*\{\{-?\s*if\s+\.(?P<name>\w+)\s*-?\}\}(?P<then>.*)\{\{-?\s*end\s*-?\}\}\s*", re.DOTALL)
+_OTHERWISE = re.compile(r"\{\{-?\s*(?:else|end|if|with|range|block|define)\b")
 
 
 class Application(Struct, frozen=True):
@@ -33,6 +35,17 @@ class Application(Struct, frozen=True):
     name: str
     spec: Mapping[str, Any]
     where: Location
+    why: str = ""
+    """Why it is not read; empty if it is."""
+    kind: str = APPLICATION[1]
+    """ApplicationSet if nobody can tell what it makes."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    def not_read(self, why: str) -> Skipped:
+        return Skipped(self.where.path, self.where.span.line, f"{self.title}: {why}", unrendered=REMOTE_APPLICATION)
 
     @property
     def sources(self) -> list[Mapping[str, Any]]:
@@ -67,8 +80,6 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
     """Yield what an ApplicationSet makes. Raises CannotMakeError."""
     spec = mapping(document.value.get("spec"))
     template = mapping(spec.get("template"))
-    if spec.get("templatePatch"):
-        raise CannotMakeError("templatePatch is not read")
     where = document.location(("spec", "template", "spec"))
     fields = document.text.count("{{")
     making = _Making(root)
@@ -77,7 +88,23 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
             making.charge(fields * max(map(len, params.values()), default=0))
             made = mapping(filled(template, params))
             name = mapping(made.get("metadata")).get("name")
-            yield Application(str(name or document.name), mapping(made.get("spec")), where)
+            why = "templatePatch is not read" if _is_patched(spec, params) else ""
+            yield Application(str(name or document.name), mapping(made.get("spec")), where, why)
+
+
+def _is_patched(spec: Mapping[str, Any], params: Mapping[str, str]) -> bool:
+    """Return whether a template may be patched: not if all of the patch is for those with a parameter that is absent.
+
+    With ``missingkey=error`` Argo CD refuses an absent one.
+    """
+    patch = spec.get("templatePatch")
+    if not isinstance(patch, str) or not patch.strip():
+        return bool(patch)
+    condition = _ONLY_IF.fullmatch(patch)
+    is_plain = condition is not None and not _OTHERWISE.search(condition["then"])
+    if condition is None or not is_plain or "missingkey=error" in map(str, listed(spec.get("goTemplateOptions"))):
+        return True
+    return bool(params.get(condition["name"]))
 
 
 def filled(value: Any, params: Mapping[str, str]) -> Any:
@@ -199,7 +226,11 @@ def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, str]:
     for key, child in value.items():
         if isinstance(child, dict):
             found |= _flat(child, f"{before}{key}.")
-        elif not isinstance(child, list):
+        elif isinstance(child, list):
+            found |= (
+                {f"{before}{key}": f"{{{{.{before}{key}}}}}"} if child else {}
+            )  # open: Go's text of it is not known
+        else:
             found[f"{before}{key}"] = str(child).lower() if isinstance(child, bool) else str(child)
     return found
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint.delivery.argocd import ArgoFollowing, addresses_in
+from kubesched_lint.delivery.argocd import ArgoFollowing, Held, addresses_in, held_by
 from kubesched_lint.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
 from kubesched_lint.delivery.flux import Building, Following, Found, kustomization_of
-from kubesched_lint.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, listed, mapping
+from kubesched_lint.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, mapping
 from kubesched_lint.files import content_at, is_within, root_of
 from kubesched_lint.findings import InputError, Location, Path, Span
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import LARGEST, InputFile, Progress
+from kubesched_lint.manifests.limits import MOST_FOLDERS
 from kubesched_lint.manifests.loader import documents_of
 from kubesched_lint.manifests.rendering import kustomizer
 from kubesched_lint.manifests.walking import Found as FoundFile
@@ -31,6 +33,7 @@ _SYNC = "gotk-sync.yaml"
 _WORDS = (b"kustomize.toolkit.fluxcd.io", b"fluxcd.controlplane.io", b"flux-instance", b"argoproj.io")
 MARK = "#"
 """Parts the path of an entry of Argo CD from the cluster, where there are several."""
+_VARIABLE = re.compile(r"\$\{[^}]*\}")
 _OWN = "flux-system"
 """The namespace, and the name, of what ``flux bootstrap`` and a FluxInstance make."""
 
@@ -90,13 +93,14 @@ class Repository(Struct, frozen=True):
 
     @property
     def applications(self) -> list[Document]:
-        """The Applications of Argo CD, and what makes some, that no other Application applies."""
+        """The Applications of Argo CD, and what makes some, that no other Application applies; of those that apply one
+        another, one.
+        """
         kinds = (APPLICATION, APPLICATION_SET)
         all_ = [one for one in self.documents if any(is_kind(one.api_version, one.kind, kind) for kind in kinds)]
-        named = _named_by((os.path.realpath(one.path), path) for one in all_ for path in _folders(one))
-        by = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
-        roots = [one for one in all_ if not _is_applied(os.path.realpath(one.path), by)]
-        return roots or [one for one in all_ if any(self._holds(path, one) for path in _folders(one))]
+        own = addresses_in(self.documents, self.root)
+        held = [list(held_by(one, own, self.root)) for one in all_]
+        return [all_[number] for number in first_of([os.path.realpath(one.path) for one in all_], held)]
 
     def _holds(self, path: str, document: Document) -> bool:
         """Return whether a folder holds the file of an object: what applies it applies itself."""
@@ -149,8 +153,10 @@ class Repository(Struct, frozen=True):
         if isinstance(path, str) and path:
             kind, name = mapping(sync).get("kind") or "GitRepository", mapping(sync).get("name") or _OWN
             spec = {"path": path, "sourceRef": {"kind": kind, "name": name}}
-            by = FluxKustomization(document.namespace or _OWN, str(name), spec, document.location(at))
-            yield from self._begun(by, f"{document.kind} {document.name}")
+            where = document.location(at)
+            for one in folders_like(self.root, path) or [path]:
+                by = FluxKustomization(document.namespace or _OWN, str(name), {**spec, "path": one}, where)
+                yield from self._begun(by, f"{document.kind} {document.name}")
 
     def _is_sync(self, document: Document) -> bool:
         """Return whether it is the Kustomization that ``flux bootstrap`` writes: it applies its own file."""
@@ -197,6 +203,57 @@ class Repository(Struct, frozen=True):
             yield Entry(os.path.relpath(folder), by, made_by)
 
 
+def first_of(files: Sequence[str], held: Sequence[Sequence[Held]]) -> list[int]:
+    """Return the numbers of the files to begin with, so that all are reached; ``held`` has what each of them applies.
+
+    Those that no other file applies, and one of each circle: that which applies itself, if there is one.
+    """
+    inside: dict[str, list[int]] = {}
+    for number, file in enumerate(files):
+        folder = os.path.dirname(file)
+        while folder != os.path.dirname(folder):
+            inside.setdefault(folder, []).append(number)
+            folder = os.path.dirname(folder)
+    reaches = [
+        {other for one in several for other in inside.get(one.folder, ()) if one.holds(files[other])}
+        for several in held
+    ]
+    by_others = {other for number, others in enumerate(reaches) for other in others if files[other] != files[number]}
+    order = sorted(range(len(files)), key=lambda number: (number in by_others, number not in reaches[number], number))
+    first, reached = [], set[int]()
+    for number in order:
+        if number not in by_others or number not in reached:
+            first.append(number)
+            left = [number]
+            while left:
+                one = left.pop()
+                left += reaches[one] - reached
+                reached |= reaches[one] | {one}
+    return sorted(first)
+
+
+def folders_like(root: str, path: str) -> list[str]:
+    """Return the folders of the repository that a path with variables may mean; none if it has no variable."""
+    if "${" not in path:
+        return []
+    found = [root]
+    for part in os.path.normpath(path.lstrip("/")).split(os.sep):
+        if "${" in part:
+            wanted = re.compile(r"[^.].*".join(map(re.escape, _VARIABLE.split(part))))
+            below = (os.path.join(folder, name) for folder in found for name in _names_in(folder))
+            found = [one for one in below if wanted.fullmatch(os.path.basename(one))][:MOST_FOLDERS]
+        else:
+            found = [os.path.join(folder, part) for folder in found]
+    return [os.path.relpath(folder, root) for folder in found if os.path.isdir(folder)]
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def _named_by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     """Return folder → the files that name it, of (file, folder)."""
     found: dict[str, set[str]] = {}
@@ -213,14 +270,6 @@ def _is_applied(real: str, named: Mapping[str, set[str]]) -> bool:
         if folder == below:
             return False
     return True
-
-
-def _folders(document: Document) -> Iterator[str]:
-    """Yield the folders that an Application names; not those of an ApplicationSet, whose templates have no path yet."""
-    spec = mapping(document.value.get("spec"))
-    for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
-        if isinstance(source.get("path"), str) and is_kind(document.api_version, document.kind, APPLICATION):
-            yield source["path"]
 
 
 def _installs_instance(document: Document) -> bool:
@@ -279,7 +328,8 @@ def applied_set(repository: Repository, entry: Entry, building: Building) -> App
     """Follow an entry point."""
     if entry.cluster:
         argo = repository.following(place_of_entry(entry.path), building)
-        return AppliedSet(entry, tuple(argo.applications), tuple(argo.files(entry.cluster)))
+        reached = tuple(one.title for one in argo.of(entry.cluster))
+        return AppliedSet(entry, reached, tuple(argo.files(entry.cluster)))
     first = repository.first(entry)
     following = Following(building, first[0].source if first else ("", ""))
     following.follow(first)

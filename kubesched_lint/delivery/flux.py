@@ -17,7 +17,7 @@ from kubesched_lint.delivery.flux_objects import (
     mapping,
 )
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import RENDERED, Document, Skipped
+from kubesched_lint.manifests.document import REMOTE_KUSTOMIZATION, RENDERED, Document, Skipped
 from kubesched_lint.manifests.filling import Filling
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import InputFile, Progress
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.rendering import Tool
 
 Found = InputFile | Skipped | InputError
-REMOTE = "remote Kustomization"
-"""What Flux takes from another repository, in words."""
 _REPOSITORY = ("source.toolkit.fluxcd.io", "GitRepository")
 
 
@@ -124,7 +122,7 @@ class Following:
             return Skipped(place, span.line, f"Kustomization {by.title} is applied to another cluster (kubeConfig)")
         if not self._is_own(by.source):
             words = f"Kustomization {by.title} takes it from {' '.join(by.source)}, which is not this repository"
-            return Skipped(place, span.line, words, unrendered=REMOTE)
+            return Skipped(place, span.line, words, unrendered=REMOTE_KUSTOMIZATION)
         if not self._folder(by):
             words = (
                 f"Kustomization {by.title} applies {by.path}, {self._why_absent(by.path)}: Flux applies nothing of it"

@@ -270,7 +270,11 @@ def _left_open(judged: Judged) -> str | None:
 
 
 def _image_left_open(judged: Judged) -> str:
-    """An image such as ``<your image>`` of the workload: no image has such a name, so nobody applies it as it is."""
+    """An image such as ``<your image>`` or ``IMAGE`` of the workload: none has such a name, so nobody applies it so."""
     pod = judged.workload and judged.workload.pod
     containers = (*pod.init_containers, *pod.containers) if pod else ()
-    return next((container.image for container in containers if "<" in container.image), "")
+    return next((container.image for container in containers if _is_left_open(container.image)), "")
+
+
+def _is_left_open(image: str) -> bool:
+    return "<" in image or image.rpartition("/")[2].partition(":")[0].partition("@")[0].isupper()

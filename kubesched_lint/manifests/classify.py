@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -13,6 +14,7 @@ from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 YTT = "ytt template: render it first (ytt -f FOLDER | kubesched-lint lint -)"
 TERRAFORM = "Terraform template: not YAML before templatefile fills it in"
+FILLED_IN = "a template: not YAML before somebody fills in"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
@@ -29,8 +31,12 @@ _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
 # A directive of Terraform where YAML has an item, a key or a value.
 _OF_TERRAFORM = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?%\{~?[ ]*(?:if|for|else|endif|endfor)\b"
-# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``. No name may have capitals.
-_WORD = r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``, ``FILLED BY THE OPERATOR``. No
+# name may have capitals.
+_WORD = (
+    r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
+)
 # A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
 _TO_FILL_IN = (
     r"(?i:(?<![a-z0-9])(?:your|(?:change|replace)[-_]?me|placeholder|todo|fixme|x{3,})(?![a-z0-9]))"
@@ -190,6 +196,12 @@ def is_of_ytt(text: str) -> bool:
 def is_of_terraform(text: str) -> bool:
     """Return whether text that is no valid YAML is a template of Terraform."""
     return "%{" in text and re.search(_OF_TERRAFORM, text) is not None
+
+
+def line_to_fill_in(text: str, number: int) -> str:
+    """Return a line that is nothing but ``<PLACEHOLDER>``, where text is no valid YAML or just before; else empty."""
+    lines = (line.strip() for line in islice(text.split("\n"), max(number - 2, 0), number))
+    return next((line for line in lines if re.fullmatch(r"<[A-Z][A-Z0-9_ -]*>", line)), "")
 
 
 def is_named_by_template(value: Any) -> bool:

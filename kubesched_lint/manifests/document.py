@@ -311,6 +311,12 @@ class Unread(Struct, frozen=True):
     """It is a custom resource with a field that places pods, such as ``tolerations``: its controller may make some."""
 
 
+CHART = "Helm chart"
+REMOTE_APPLICATION = "remote Application"
+REMOTE_KUSTOMIZATION = "remote Kustomization"
+"""What Argo CD or Flux takes from elsewhere, in words."""
+
+
 class Skipped(Struct, frozen=True):
     """A file or document that is not a complete manifest: a Helm source, a Kustomize patch."""
 

@@ -44,7 +44,11 @@ _KEEP_THEIR_NAMES = (b"CustomResourceDefinition", b"APIService")
 """Kinds whose names get no suffix, like Namespace, whose name is what the field ``namespace`` says."""
 _SUFFIXED = SUFFIX.partition("{")[0]
 _OURS = (MARK.encode(), _SUFFIXED.encode())
-_PLAIN = re.compile(r"\s*(?:- )*(?:[\w./-]+: )?(?P<name>[a-z][a-z0-9.:-]*[a-z0-9])(?:-[a-z0-9]{10})?")
+_VARIABLE = r"(?:[a-z][a-z0-9.:-]*)?\$\{[\w.:=${}-]*[\w}]"
+"""A name with a variable of Flux, which Kustomize takes for text."""
+_PLAIN = re.compile(
+    rf"\s*(?:- )*(?:[\w./-]+: )?(?P<name>[a-z][a-z0-9.:-]*[a-z0-9]|{_VARIABLE})(?:-[a-z0-9]{{10}})?", re.ASCII
+)
 _READ_OTHERWISE = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
 """Names that Kustomize writes in quotes."""
 _TWICE = "already registered id"

@@ -10,6 +10,7 @@ from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.braces import NotJsonError, value_of
 from kubesched_lint.manifests.classify import (
+    FILLED_IN,
     HELM,
     TERRAFORM,
     YTT,
@@ -22,6 +23,7 @@ from kubesched_lint.manifests.classify import (
     is_of_terraform,
     is_of_ytt,
     kind_to_count,
+    line_to_fill_in,
     listed_patch,
     may_be_template,
     patch_reason,
@@ -234,6 +236,8 @@ class _Reader:
                 yield Skipped(self._path, part.line, HELM)
             elif is_of_terraform(part.text):
                 yield counted or Skipped(self._path, part.line, TERRAFORM)
+            elif placeholder := line_to_fill_in(part.text, error.line - part.line + 1):
+                yield counted or Skipped(self._path, part.line, f"{FILLED_IN} {placeholder}")
             else:
                 yield counted or InputError(self._path, error.message, error.line, error.column)
             return

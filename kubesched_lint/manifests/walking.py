@@ -13,13 +13,12 @@ from kubesched_lint.files import content, is_within, leaving
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.manifests.classify import has_actions, is_template_source
-from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.document import CHART, Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_LOOKED_AT
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
 
-_OF_CHARTS = ("Chart.yaml", "values.yaml")
-_CHART = "Helm chart"
+_OFCHARTS = ("Chart.yaml", "values.yaml")
 
 
 class Found(Struct, frozen=True):
@@ -65,7 +64,7 @@ class Walk(Struct, frozen=True):
             return
         names = {entry.name for entry in entries}
         if left_out is None and "Chart.yaml" in names and "templates" not in names:
-            yield Skipped(folder, 0, _unrendered_chart(folder), unrendered=_CHART)
+            yield Skipped(folder, 0, _unrendered_chart(folder), unrendered=CHART)
         if self._is_case(folder, names):
             left_out = left_out or LeftOut(folder, real, "a test of kuttl or Chainsaw")
         beside = not names.isdisjoint(KUSTOMIZATIONS)
@@ -95,7 +94,7 @@ class Walk(Struct, frozen=True):
             yield from _linked(path, os.path.dirname(real), self.root, beside, left_out)
         elif entry.is_dir(follow_symlinks=False):
             yield from self._folder(path, real, is_chart, left_out)
-        elif name.endswith(SUFFIXES) and not (is_chart and name in _OF_CHARTS):
+        elif name.endswith(SUFFIXES) and not (is_chart and name in _OFCHARTS):
             yield Found(path, real, beside, left_out)
 
     def _folder(
@@ -103,7 +102,7 @@ class Walk(Struct, frozen=True):
     ) -> Iterator[Found | InputError | Skipped]:
         above, name = os.path.split(real)
         if in_chart and name == "templates":
-            yield Skipped(path, 0, _unrendered_chart(os.path.dirname(path)), unrendered=_CHART)
+            yield Skipped(path, 0, _unrendered_chart(os.path.dirname(path)), unrendered=CHART)
         elif name.startswith("."):
             if name != ".git" and holds_manifests(_manifests_in(path, 2)):
                 yield Skipped(path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it")

@@ -23,6 +23,7 @@ from kubesched_lint.world.world import World, once_per_world
 
 GONE, UNDECODED, INVALID = 404, 400, 422
 REQUIRED = "Required value"
+_LACKING = (REQUIRED, "Not found")
 UNKNOWN_FIELD = "unknown field "
 CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
 _NO_SELECTOR = "invalid label selector"
@@ -102,6 +103,7 @@ def judged(document: Document, world: World) -> Judgement:
     seen: set[Path] = set()
     told: list[Refusal] = []
     left = open_word = ""
+    is_filled = False
     for cause, answer in refusals_of(world, document):
         if document.unrendered and _is_rendered_away(document, cause, answer.code):
             left = left or ("" if answer.code == UNDECODED else f"{cause.field}: {_in_short(cause)}")
@@ -115,11 +117,14 @@ def judged(document: Document, world: World) -> Judgement:
         word = unfilled(value_at(document.value, cause.path)) or _word_to_replace(document, cause)
         if word:
             open_word = open_word or word
+            is_filled = is_filled or cause.path in _NAMED_ANEW
             continue
         seen.add(cause.path)
         left_open = gate if is_on is None and answer.code == INVALID else ""
         elsewhere = _is_completed_elsewhere(document, cause)
         told.append(Refusal(document, cause, answer, _gate(document, cause), left_open, elsewhere))
+    if is_filled:  # who fills in its name or namespace may add what it lacks
+        told = [refusal for refusal in told if not refusal.cause.message.startswith(_LACKING)]
     return Judgement(tuple(told), left, open_word)
 
 
@@ -206,6 +211,8 @@ def _word_to_replace(document: Document, cause: Cause) -> str | None:
     if cause.message.startswith(UNKNOWN_FIELD):
         key = str(cause.path[-1])
         return None if key.isidentifier() else word_to_replace(key, (), document.path)
+    if cause.path and f'"{cause.path[-1]}"' in cause.message and (word := word_to_replace(cause.path[-1], (), "")):
+        return word  # a key is refused itself, such as the name of a resource
     paths: tuple[Path, ...] = (cause.path,)
     if cause.path in _NAMED_ANEW and str(value_at(document.value, cause.path)).isupper():
         paths = _NAMED_ANEW  # the namespace ``APPNS`` of an object called ``APPNAME``
@@ -226,7 +233,7 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
     if code != UNDECODED:
         if cause.path in _NAMED_ANEW:
             return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself
-        return cause.message.startswith((REQUIRED, "Not found")) or cause.message.endswith(_MISMATCH)
+        return cause.message.startswith(_LACKING) or cause.message.endswith(_MISMATCH)
     span = document.span(cause.path)
     written = document.line_text(span.line)[span.column - 1 : span.end_column - 1]
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None

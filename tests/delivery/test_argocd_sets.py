@@ -74,7 +74,9 @@ def web(name: str) -> str:
         ("", ["shop/a"]),
         (", directory: {recurse: true}", ["shop/a", "shop/deep"]),
         (", directory: {recurse: true, exclude: 'inner/*'}", ["shop/a"]),
-        (", directory: {recurse: true, include: '{deep.yaml,x}'}", ["shop/deep"]),
+        (", directory: {recurse: true, exclude: '{other,{i,o}nner}/**'}", ["shop/a"]),
+        (", directory: {recurse: true, include: '*.yaml', exclude: '{deep.yaml,a.y*}'}", ["shop/deep"]),
+        (", directory: {recurse: true, include: '{*/deep.yaml,x}'}", ["shop/deep"]),
         (", kustomize: {namePrefix: p-}", ["shop/p-a", "shop/p-deep"]),
     ],
 )
@@ -153,6 +155,66 @@ def test_other_generators_are_said(repo: Path) -> None:
     assert "what its generator clusters finds is not in this repository" in skipped.reason
 
 
+PATCH = "{{- if .odd }}\nspec: {ignoreDifferences: {{ toYaml .odd }}}\n{{- end }}"
+
+
+@pytest.mark.parametrize(
+    ("patch", "options", "expected", "unread"),
+    [
+        (PATCH, "", ["shop/a"], "Application b"),
+        (PATCH, "missingkey=error", [], "Application a"),
+        (PATCH.replace("\n{{- end", "{{ else }}x: y{{ end"), "", [], "Application a"),
+        ("spec: {source: {path: c}}", "", [], "Application a"),
+    ],
+)
+def test_a_patch_for_some_changes_no_others(
+    repo: Path, patch: str, options: str, expected: list[str], unread: str
+) -> None:
+    elements = "[{list: {elements: [{name: a}, {name: b, odd: [x]}]}}]"
+    text = generated(elements, "'apps/{{.name}}'", template=True).replace("{{.path.basename}}", "{{.name}}")
+    more = f"  goTemplateOptions: ['{options}']\n  templatePatch: |\n    " + patch.replace("\n", "\n    ") + "\n"
+    found = read({"argo/all.yaml": text + more, "apps/a/x.yaml": web("a"), "apps/b/x.yaml": web("b")}, "argo/all.yaml")
+    assert names(found) == expected
+    assert f"{unread}: templatePatch is not read" in [skipped.reason for skipped in found.skipped]
+
+
+def test_a_set_that_is_not_made_hides_no_application_of_its_name(repo: Path) -> None:
+    files = {"a/a.yaml": web("a"), "argo/a.yaml": application("all", own("a"))}
+    found = read({**files, "argo/all.yaml": generated("[{clusters: {}}]")})
+    assert names(found) == ["shop/a"]
+    (skipped,) = found.skipped
+    assert skipped.reason.startswith("ApplicationSet all: what its generator clusters finds")
+
+
+def test_no_application_is_lost_between_others(repo: Path) -> None:
+    """Those of a circle, beside one whose root folder is another repository's, and one that a folder leaves out."""
+    folder = "{recurse: true, exclude: 'argo/*'}"
+    files = {
+        "other/app.yaml": application("other", "{repoURL: 'https://github.com/example/other', path: ''}"),
+        "left/one.yaml": application("one", own("right")),
+        "right/two.yaml": application("two", own("left")),
+        "right/web.yaml": web("circle"),
+        "infra/argo/infra.yaml": application("infra", own("infra", f", directory: {folder}")),
+        "infra/argo/more.yaml": application("more", own("m")),
+        "m/m.yaml": web("m"),
+    }
+    found = read(files, ".")
+    assert names(found) == ["shop/circle", "shop/m"]
+    (entry,) = repository_of(".").entries()
+    assert entry.path == "."
+
+
+def test_a_set_of_nothing_but_what_is_not_read_is_no_answer(repo: Path) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    files = {"a/a.yaml": config, "argo/a.yaml": application("a", own("a"))}
+    write(repo, {**files, "argo/all.yaml": generated("[{clusters: {}}]")})
+    done = called("lint", "--no-config", cwd=repo)
+    assert done.returncode == 2
+    assert "not judged: no workload was read, and 1 remote Application was not read" in done.stdout + done.stderr
+    write(repo, {"a/web.yaml": web("a")})
+    assert called("lint", "--no-config", cwd=repo).returncode == 0
+
+
 LONG = f"{{list: {{elements: [{', '.join(f'{{n: {number}}}' for number in range(300))}]}}}}"
 NESTED = "{list: {}}"
 for _ in range(4):
@@ -179,7 +241,7 @@ def test_an_application_that_is_not_read_is_said(repo: Path, monkeypatch: pytest
     write(repo, {f"{name}/x.yaml": web(name) for name in "abc"})
     found = read({"argo/a.yaml": application("a", own("a")), "argo/b.yaml": application("a", own("b"))})
     assert names(found) == ["shop/a"]
-    assert [skipped.reason for skipped in found.skipped] == ["another Application a was read before it"]
+    assert [skipped.reason for skipped in found.skipped] == ["Application a: another one was read before it"]
     assert not found.is_complete
     monkeypatch.setattr(argocd, "MOST_FOLDERS", 1)
     found = read({"argo/b.yaml": application("b", own("b")), "argo/c.yaml": application("c", own("c"))})
@@ -201,6 +263,7 @@ def test_each_cluster_is_a_set(repo: Path) -> None:
     write(repo, {"argo/all.yaml": text, "apps/eu/x.yaml": web("eu"), "apps/us/x.yaml": web("us")})
     entries = repository_of(".").entries()
     assert [entry.path for entry in entries] == ["argo/all.yaml#eu.example.com", "argo/all.yaml#us"]
+    assert called("targets", "discover", cwd=repo).stdout.count("  1 Application,") == 2
     assert names_of(entries) == ["eu.example.com", "us"]
     assert names(read({}, "argo/all.yaml#us")) == ["shop/us"]
     done = called("lint", "--no-config", "--jobs", "1", "-v", cwd=repo)

@@ -301,6 +301,17 @@ def test_no_entry_point_is_outside_the_repository(
     assert [entry.path for entry in repository_of(".").entries()] == ["clusters/prod"]
 
 
+def test_a_path_with_a_variable_is_each_folder_that_fits(repo: Path) -> None:
+    shutil.rmtree(repo / "clusters")
+    instance = "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata: {name: flux}\n"
+    write(repo, {"apps/instance.yaml": f"{instance}spec: {{sync: {{path: 'clusters/${{CLUSTER}}/first'}}}}\n"})
+    for name in ("eu", "us", ".git"):
+        write(repo, {f"clusters/{name}/first/web.yaml": WEB.replace("web", name.strip("."))})
+    write(repo, {"clusters/none/web.yaml": WEB})
+    assert [entry.path for entry in repository_of(".").entries()] == ["clusters/eu/first", "clusters/us/first"]
+    assert workload({}, "clusters/us/first").name == "us"
+
+
 def test_without_them_they_are_kustomizations_that_no_other_applies(repo: Path) -> None:
     shutil.rmtree(repo / "clusters")
     write(

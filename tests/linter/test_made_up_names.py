@@ -38,6 +38,13 @@ def test_a_slip_in_a_made_up_name_is_found() -> None:
     )
 
 
+def test_a_number_behind_the_name_of_a_group_is_no_slip() -> None:
+    """``init`` calls a group of one node ``node``; people number theirs."""
+    sketch = {"nodes": entries("node")["nodes"] + entries("worker", count=3)["nodes"], "nodeGroups": "complete"}
+    assert "nodeselector-matches-nothing" not in findings(sketch, nodeSelector={"kubernetes.io/hostname": "node1"})
+    assert "nodeselector-matches-nothing" in findings(sketch, nodeSelector={"kubernetes.io/hostname": "nodes"})
+
+
 def test_node_name_may_be_one_of_the_nodes() -> None:
     assert "bypasses the scheduler" in findings(entries("worker", count=3), nodeName="talos01")["nodename-bypass"]
     assert "does not have" in findings(entries("w1", "w2"), nodeName="talos01")["nodename-bypass"]

@@ -178,10 +178,11 @@ def test_an_entry_that_patches_an_object_is_not_the_object() -> None:
     assert any("says how to patch an object" in skipped.reason for skipped in report.skipped)
 
 
-def test_nobody_applies_a_pod_with_the_image_left_open() -> None:
+@pytest.mark.parametrize("image", ["<your image>", "FILLED BY THE OPERATOR", "registry.example.com/APP_IMAGE:1.0"])
+def test_nobody_applies_a_pod_with_the_image_left_open(image: str) -> None:
     wanting = pod("a", "nodeSelector: {pool: gpu}")
     assert found(wanting, rule="nodeselector-matches-nothing")
-    open_image = wanting.replace("registry.example.com/app:1.0", "<your image>")
+    open_image = wanting.replace("registry.example.com/app:1.0", image)
     assert not found(open_image, rule="nodeselector-matches-nothing")
 
 
@@ -329,3 +330,17 @@ def test_a_placeholder_inside_what_is_refused_is_filled_in() -> None:
         assert not found(web.replace("{app: a}", f"{{{label}: 'x-${{ENV}}-'}}"), rule="api-would-reject")
         assert not found(web.replace("{app: a}", f"{{{label}: '{{TEAM_ID}}'}}"), rule="api-would-reject")
         assert found(web.replace("{app: a}", f"{{{label}: '{{team}}'}}"), rule="api-would-reject")
+
+
+@pytest.mark.parametrize(("open_ones", "findings"), [(1, 1), (2, 0)])
+def test_an_image_that_most_workloads_run_anywhere_has_several_architectures(open_ones: int, findings: int) -> None:
+    """Examples of an autoscaler run one image everywhere, and one of them shows how to select arm64."""
+    bound = deployment("bound", "nodeSelector: {kubernetes.io/arch: arm64}")
+    others = [deployment(f"open-{number}", "hostNetwork: false") for number in range(open_ones)]
+    nodes = "".join(
+        f"- {{name: {arch}, labels: {{kubernetes.io/arch: {arch}}}, allocatable: {{cpu: '4', memory: 16Gi}}}}\n"
+        for arch in ("amd64", "arm64")
+    )
+    cluster = load_cluster(text=f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n{nodes}")
+    report = lint(text="---".join([bound, *others]), cluster=cluster)
+    assert sum(finding.rule == "architecture-left-open" for finding in report.findings) == findings

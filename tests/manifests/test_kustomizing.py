@@ -81,6 +81,28 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: "12"}
 """
+# Variables of Flux, which Kustomize takes for text: alone, with a default, inside another, and as references.
+VARIABLES = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: "${APP}"}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: "${CLAIM:=${APP}}"}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: "web-${APP:-x}"}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: "${APP}-tail.A"}
+spec:
+  serviceAccountName: web-${APP:-x}
+  containers: [{name: web, image: web, envFrom: [{secretRef: {name: "${APP}"}}, {configMapRef: {name: "${APP}-c"}}]}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: "${CLAIM:=${APP}}"}}]
+"""
 FILES = {
     "base/kustomization.yaml": "resources: [deployment.yaml]\n",
     "base/deployment.yaml": DEPLOYMENT,
@@ -115,6 +137,11 @@ patches: [{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/more
     "spaces/b/kustomization.yaml": "namespace: b\nresources: [../one]\n",
     "spaces/one/kustomization.yaml": "resources: [space.yaml]\n",
     "spaces/one/space.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: one}}\n",
+    "variables/kustomization.yaml": """\
+resources: [all.yaml]
+configMapGenerator: [{name: "${APP}-c", literals: [A=1]}]
+""",
+    "variables/all.yaml": VARIABLES,
     "broken/kustomization.yaml": """\
 resources: [../base]
 patches: [{target: {kind: Deployment}, patch: '[{"op": "bad"}]'}]
@@ -170,16 +197,24 @@ def one_by_one(tree: KustomizeTree) -> Rendered | RenderError:
 
 def test_a_batch_gives_the_text_of_single_runs(folder: Path) -> None:
     runs: list[int] = []
-    copies = kustomizing.render_copies
+    alone: list[str] = []
+    copies, copy = kustomizing.render_copies, kustomizing.render_copy
 
     def counting(tool: Tool, batch: Sequence[KustomizeTree]) -> Rendered:
         runs.append(len(batch))
         return copies(tool, batch)
 
+    def noting(tool: Tool, tree: KustomizeTree, *, whole: bool = False) -> Rendered:
+        alone.append(tree.folder)
+        return copy(tool, tree, whole=whole)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kustomizing, "render_copies", counting)
+        patch.setattr(kustomizing, "render_copy", noting)
         together = render_trees(trees(), tool())
     assert max(runs) > 2
+    assert "named" in alone  # one of its names is a number
+    assert "variables" not in alone
     for tree in trees():
         assert text_of(together[tree.real], tree) == text_of(one_by_one(tree), tree), tree.folder
     failed = {os.path.relpath(real, folder) for real, found in together.items() if isinstance(found, RenderError)}

@@ -76,6 +76,8 @@ def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
         (POD.replace("kind", "%{ if can(team) }\nkind"), "Terraform template"),
         (POD.replace("{name: p}", "\n  name: p\n  labels:\n%{~ for name in names }\n    ${name}: x\n%{ endfor ~}"),
          "Terraform template"),
+        (POD.replace("{name: p}", "\n  name: p\n  annotations:\n    a: b\n    <ISSUER_ANNOTATION_2>"),
+         "a template: not YAML before somebody fills in <ISSUER_ANNOTATION_2>"),
         (POD.replace("{name: p}", "\n  name: p\n  annotations:\n    log: |\n      %{ if one }"), ""),
         (POD.replace("kind", "#@team-x asked for it\nkind"), ""),
         (POD + "#  mail@example.com #1 #a@b\n", ""),

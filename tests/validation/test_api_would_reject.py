@@ -205,13 +205,27 @@ def test_what_a_kustomization_may_still_mend_is_told_among_the_skipped():
     assert not alone.skipped
 
 
-@pytest.mark.parametrize("name", ["ROLLOUT_NAME-active", "REPLACEME-canary", "CLUSTERNAMESPACE"])
+@pytest.mark.parametrize("name", ["ROLLOUT_NAME-active", "REPLACEME-canary", "CLUSTERNAMESPACE", "FILLED BY IT"])
 def test_a_word_in_capitals_is_filled_in_before_anybody_applies_it(name):
     report = report_on(f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{ports: [{{port: 80}}]}}\n")
     assert not report.findings
     assert [skip.reason.partition(": ")[2] for skip in report.skipped if skip.rule == "api-would-reject"] == [
         f"{name.partition('-')[0]} is a placeholder, fill it in first"
     ]
+
+
+@pytest.mark.parametrize(("namespace", "count"), [("FILLED BY THE OPERATOR", 0), ("web", 1)])
+def test_who_fills_in_the_namespace_may_add_a_volume(namespace, count):
+    mount = "{name: a, image: a, volumeMounts: [{name: driver, mountPath: /d}]}"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: {namespace}}}\nspec: {{containers: [{mount}]}}\n"
+    assert len(report_on(pod).findings) == count
+
+
+@pytest.mark.parametrize(("resource", "count"), [("FILLED_BY_VALIDATOR", 0), ("example.com/Filled_By-", 1)])
+def test_the_name_of_a_resource_may_be_filled_in(resource, count):
+    container = f"{{name: a, image: a, resources: {{limits: {{{resource}: 1}}}}}}"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{containers: [{container}]}}\n"
+    assert bool(report_on(pod).findings) is bool(count)
 
 
 @pytest.mark.parametrize("name", ["myApp", "WEB", "web_server"])

@@ -218,7 +218,7 @@ def checked(
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
-    report = covering(requiring_workloads(report, request, partial=options.partial), request.min_read)
+    report = covering(requiring_workloads(report, request, options), request.min_read)
     report = with_owners(_saying_what_is_weaker(report, judged, changes, request))
     return LintRun(report, options, material, held)
 

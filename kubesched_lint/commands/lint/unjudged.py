@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.request import Request
 from kubesched_lint.custom.kinds import is_release
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
+from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM, TERRAFORM, YTT
-from kubesched_lint.manifests.document import Unread
+from kubesched_lint.manifests.document import CHART, REMOTE_APPLICATION, REMOTE_KUSTOMIZATION, Unread
 from kubesched_lint.project.config import Given
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
@@ -30,6 +31,8 @@ _NO_OPERATOR = (
 """Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines, networks."""
 _NO_PODS = ("Policy", "Queue", "Topic")
 """Ends of kinds whose objects make no pods of such fields: what they select or count is made by others."""
+_OF_A_SET = {CHART, REMOTE_APPLICATION, REMOTE_KUSTOMIZATION}
+"""What a GitOps controller applies beside what was read."""
 _TEMPLATES = {HELM: "Helm template", YTT: "ytt template", TERRAFORM: "Terraform template"}
 
 
@@ -70,15 +73,16 @@ def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
     return counts
 
 
-def requiring_workloads(report: Report, request: Request, *, partial: bool = False) -> Report:
+def requiring_workloads(report: Report, request: Request, options: Options) -> Report:
     """Return the report with an error if no workload was read beside what makes pods and was not judged.
 
-    Only beside releases and Applications it is always one; beside charts and templates, which may be no part of the
-    set, if the user asks for it. Another error says already that the run is no answer. The files of a commit
-    (``partial``) can be left out of a hook.
+    Beside releases and Applications it is always one, and in what a GitOps controller applies; else beside charts and
+    templates, which may be no part of the set, if the user asks for it. Another error says already that the run is no
+    answer. The files of a commit (``partial``) can be left out of a hook.
     """
-    summary = report.summary
-    is_set = not partial and not summary.unjudged.keys().isdisjoint(kind for _, kind in _RENDERED_ELSEWHERE)
+    summary, partial = report.summary, options.partial
+    delivered = {kind for _, kind in _RENDERED_ELSEWHERE} | (_OF_A_SET if options.applied else set())
+    is_set = not partial and not summary.unjudged.keys().isdisjoint(delivered)
     if summary.workloads or not summary.unjudged or report.errors or not (request.require_workloads or is_set):
         return report
     words = (

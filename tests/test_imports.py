@@ -109,6 +109,25 @@ def test_every_module_can_be_imported_first() -> None:
     assert found_in(ROOT) == {}
 
 
+def needing_extras(root: Path) -> set[str]:
+    """Modules that cannot be imported without a package of ``OPTIONAL``, alone or because of another module."""
+    known = modules(root)
+    graph = {name: imported(file, name, known) for name, file in known.items()}
+    found = {name for name, file in known.items() if imported(file, name, dict.fromkeys(OPTIONAL, file))}
+    while more := {name for name, targets in graph.items() if name not in found and targets & found}:
+        found |= more
+    return found
+
+
+def test_what_every_run_imports_needs_no_extra() -> None:
+    """Rules and validation run without the extras; a function imports what evaluates a selector of devices."""
+    found = needing_extras(ROOT)
+    assert "kubesched_lint.scheduler.devices.cel" in found
+    packages = ("checks", "scheduler", "validation", "verdicts", "lifecycle", "linter")
+    names = {name for name in found if name.split(".")[1] in packages}
+    assert names == {"kubesched_lint.scheduler.devices.cel"}
+
+
 def test_a_circle_and_a_missing_name_are_found(tmp_path: Path) -> None:
     package = tmp_path / PACKAGE
     package.mkdir()

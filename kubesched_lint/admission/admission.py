@@ -77,19 +77,19 @@ class Admission:
         return workload.pod if self._mutated is None else self._mutated(workload)
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
-        """Return what ``admitted`` returns. Equal calls return the same object: simulated runs repeat them."""
+        """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
+
+        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
+        the same object, so that worlds and simulations share the pods of thousands of workloads.
+        """
         labels = (*extra_labels, *extra_labels.values()) if extra_labels else ()
         key = (pod, source, *labels)  # flat, because thousands of workloads have one
         known = self._stored.get(key)
         if known is None:
-            known = self._stored[key] = self.admitted(pod, extra_labels, source)
+            known = self._stored[key] = self._admitted(pod, extra_labels, source)
         return known
 
-    def admitted(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
-        """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
-
-        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped.
-        """
+    def _admitted(self, pod: Pod, extra_labels: Labels | None, source: Source | None) -> Pod:
         found = admit(
             pod,
             extra_labels=extra_labels,

@@ -36,7 +36,7 @@ def setting_of(world: World) -> Setting:
     assert cluster is not None, "a simulation needs nodes"
     amid = amid_rollout(world)
     if amid:
-        world = world.with_manifests(without_workloads(world.manifests, amid))
+        world = without_workloads(world, amid)
     ordered = simulated(world)
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
     running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}

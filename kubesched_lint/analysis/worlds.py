@@ -24,7 +24,6 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.nodeset import NodeSet
-    from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Taint
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.workload import Workload
@@ -111,7 +110,7 @@ def with_known_growth(world: World) -> World:
 def without_suspended(world: World) -> World:
     """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
     suspended = [w for w in world.manifests.workloads if w.suspended]
-    return world.with_manifests(without_workloads(world.manifests, suspended)) if suspended else world
+    return without_workloads(world, suspended) if suspended else world
 
 
 @once_per_world
@@ -220,10 +219,10 @@ def _nodes_without_transient(world: World) -> NodeIndex | None:
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
 
 
-def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
-    """The set without some workloads; their running pods then count as other pods, which stay."""
+def without_workloads(world: World, workloads: Sequence[Workload]) -> World:
+    """The world without some workloads; their running pods then count as other pods, which stay."""
     gone = set(workloads)
-    return replace(manifests, workloads=tuple(w for w in manifests.workloads if w not in gone))
+    return world.with_workloads(tuple(w for w in world.manifests.workloads if w not in gone))
 
 
 class CronRuns(NamedTuple):
@@ -245,7 +244,7 @@ def cron_runs(world: World) -> CronRuns:
     if not runs:
         return CronRuns(world, runs)
     workloads = tuple(runs.get(w, w) for w in world.manifests.workloads)
-    return CronRuns(world.with_manifests(replace(world.manifests, workloads=workloads)), runs)
+    return CronRuns(world.with_workloads(workloads), runs)
 
 
 def amid_rollout(world: World) -> tuple[Workload, ...]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
@@ -70,7 +68,7 @@ def _rollouts(it: Member) -> Sequence[Skew]:
     if len(world.manifests.workloads) > MOST_WORKLOADS:
         if it.workload.ref not in _simulated_alone(world):
             return ()
-        world = world.with_manifests(replace(world.manifests, workloads=(it.workload,)))
+        world = world.with_workloads((it.workload,))
     setting = setting_of(world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > MOST_PODS:

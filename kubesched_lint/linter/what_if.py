@@ -392,7 +392,7 @@ class OfSet:
 
     def _taken(self, world: World) -> World:
         if world not in self._parts:
-            self._parts[world] = world.with_manifests(without_workloads(world.manifests, self._refused))
+            self._parts[world] = without_workloads(world, self._refused)
         return self._parts[world]
 
     def _part(self, manifests: Inventory, world: World) -> World:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from kubesched_lint.extras import has_cel
-from kubesched_lint.model.device_cel.environment import environments
 
 _USUAL = re.compile(r"""\s*device\.driver\s*==\s*(?:"[^"\\]*"|'[^'\\]*')\s*""")
 _FIELDS = frozenset(["driver", "attributes", "capacity", "allowMultipleAllocations"])
@@ -55,6 +54,8 @@ def refusal(expression: str) -> str:
     """Return why no API server takes a selector; empty if one may take it."""
     if _USUAL.fullmatch(expression) or not has_cel() or _ASKS_FOR_FIELD.search(expression):
         return ""
+    from kubesched_lint.model.device_cel.environment import environments
+
     try:
         yielded = str(environments()[0].compile(expression).return_type())
     except RuntimeError as error:

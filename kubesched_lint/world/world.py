@@ -99,6 +99,16 @@ class World:
             other.index = self.index
         return other
 
+    def with_workloads(self, workloads: tuple[Workload, ...]) -> World:
+        """Return the world of other workloads on the same cluster, whose pods the same admission stores.
+
+        A scheduler's profile asks which workload owns a pod, so with profiles each world has its own.
+        """
+        other = self.with_manifests(replace(self.manifests, workloads=workloads))
+        if not self.objects.schedulers:
+            other.admission = self.admission
+        return other
+
     def _judged_already(self, other: World) -> World:
         """Return another world of the same documents, or of some of them, which the API server answers alike."""
         if other.premises.kubernetes_version == self.premises.kubernetes_version:
@@ -317,18 +327,18 @@ class Member:
     @cached_property
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
-        found = self._made_by(self.world.admission.admitted, controller_labels(self.workload))
+        found = self._made_by(controller_labels(self.workload))
         varying = self.world.varying_labels
         return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
 
     def pod_of_ordinal(self, ordinal: int) -> Pod:
         """Return the pod of one replica, counted from 0; for a StatefulSet with the labels of this ordinal."""
         own = labels_of_ordinal(self.workload, ordinal)
-        labels = {**controller_labels(self.workload), **own}
-        return self._made_by(self.world.admission.stored, labels) if own else self.pod
+        return self._made_by({**controller_labels(self.workload), **own}) if own else self.pod
 
-    def _made_by(self, admission: Callable[..., Pod], extra_labels: Mapping[str, str]) -> Pod:
-        pod = admission(self.world.admission.pod_of(self.workload), extra_labels, self.workload.source)
+    def _made_by(self, extra_labels: Mapping[str, str]) -> Pod:
+        admission = self.world.admission
+        pod = admission.stored(admission.pod_of(self.workload), extra_labels, self.workload.source)
         cluster = self.world.cluster
         if cluster is None or cluster.resources_left_out.isdisjoint(pod.requests):
             return pod

@@ -86,7 +86,7 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     if refusal is not None:
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
     more = _more_like(it)
-    world = it.world.with_manifests(replace(manifests, workloads=(more,)))
+    world = it.world.with_workloads((more,))
     with work.within(MOST_STEPS):
         today = _Counting(world.without_pools, more)
         counts = today.counts()
@@ -180,7 +180,7 @@ def _groups(world: World) -> Iterator[tuple[str, str, str]]:
 def _on_pools(world: World, workload: Workload, today: int) -> OnPools:
     """Return what pools add for more pods than surely fit today."""
     asked = replace(workload, replicas=today + _MORE)
-    plan = growth_plan(world.with_manifests(replace(world.manifests, workloads=(asked,))))
+    plan = growth_plan(world.with_workloads((asked,)))
     fitting = sum(verdict.grown for verdict in plan.verdicts)
     limited = tuple(name for verdict in plan.verdicts for name in verdict.limited)
     return OnPools(

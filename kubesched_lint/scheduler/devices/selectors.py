@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from kubesched_lint.extras import CEL_NEEDED, has_cel
 from kubesched_lint.identity import Itself
 from kubesched_lint.model.devices import OWN, READABLE, Device
-from kubesched_lint.scheduler.devices.cel import evaluate
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 
 _OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
@@ -109,4 +108,6 @@ def _refuse(device: Device) -> None:
 def _evaluated(expression: str, driver: str, device: Device) -> bool:
     if not has_cel():
         raise UndecidedError(f"the selector {one_line(expression)} needs the extra: {CEL_NEEDED}")
+    from kubesched_lint.scheduler.devices.cel import evaluate
+
     return evaluate(expression, driver, device)

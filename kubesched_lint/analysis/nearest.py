@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -141,13 +141,13 @@ class Carried:
         return Words(self.all_counts)
 
     @cached_property
-    def keys_of(self) -> Mapping[str, Collection[str]]:
+    def keys_of(self) -> Mapping[str, Words]:
         """Value → the keys of the labels that have it."""
         found: dict[str, set[str]] = {}
         for key, values in self.all_counts.items():
             for value in values:
                 found.setdefault(value, set()).add(key)
-        return found
+        return {value: Words(keys) for value, keys in found.items()}
 
     @cached_property
     def _named(self) -> Mapping[str, Labels]:
@@ -205,8 +205,8 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
     renamed = NEW_ROLES.get(wanted.key, "")
     if carried.counts(renamed):
         return f"{_nodes(sum(carried.counts(renamed).values()))} {renamed}, which replaces {wanted.key}"
-    same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
-    key = closest_word(wanted.key, same_value) or carried.keys.closest(wanted.key)
+    same_value = (carried.keys_of[v].closest(wanted.key) for v in wanted.values if v in carried.keys_of)
+    key = next(filter(None, same_value), "") or carried.keys.closest(wanted.key)
     if not key:
         return ""
     counts = carried.counts(key)

@@ -47,7 +47,11 @@ def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_r
 
 def names_of(simulation: SimulationReport, numbers: Collection[int]) -> Sequence[str]:
     """Return the names of some workloads; one that is told of in several environments stands once, with all of them."""
-    names, where = _plain_names(simulation), simulation.holds_in
+    return _with_environments(simulation, _plain_names(simulation), numbers)
+
+
+def _with_environments(simulation: SimulationReport, names: Sequence[str], numbers: Collection[int]) -> Sequence[str]:
+    where = simulation.holds_in
     environments: dict[str, dict[str, None]] = {}
     for number in numbers:
         environments.setdefault(names[number], {}).update(dict.fromkeys(where.get(number, ())))
@@ -67,7 +71,8 @@ def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str
     for row in rows:
         key = (simulation.workloads[row.number].ref, *map(mark, row.cells))
         alike.setdefault(key, []).append(row)
-    return {names_of(simulation, [row.number for row in same])[0]: same[0] for same in alike.values()}
+    names = _plain_names(simulation)
+    return {_with_environments(simulation, names, [row.number for row in same])[0]: same[0] for same in alike.values()}
 
 
 def _is_ok(row: Row) -> bool:

@@ -49,6 +49,8 @@ _WORKLOADS = re.compile(
 )
 """A list of more objects than a reader wants in a line."""
 _BAD = (FAILS, FAILS_HERE, MAY_FAIL)
+_COUNT = re.compile(r"\b\d+\b")
+"""After a loss, Kubernetes' message counts fewer nodes; it gives the same cause."""
 
 
 class Effect(Struct, frozen=True):
@@ -232,12 +234,13 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
         before, after = _word(change.before), _word(change.after)
         if change.after is not None and _differs(change) and not _is_new(change):
             cause = _cause(change.after) if after in _BAD else ""
-            groups.setdefault((change.direction, before, after, cause), []).append(change)
+            groups.setdefault((change.direction, before, after, _COUNT.sub("", cause)), []).append(change)
     ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
     home = None if one.change is None else one.change.line or one.change.location
     most = 1 if one.change is None else SHOWN
     causes: set[str] = set()
-    for (_, _, _, cause), changes in ranked[:most]:
+    for (_, _, after, _), changes in ranked[:most]:
+        cause = _cause(changes[0].after) if changes[0].after is not None and after in _BAD else ""
         bare = cause.removesuffix(UNLESS)
         yield _effect(changes, "" if bare in causes else cause, home)
         causes.add(bare)

@@ -130,10 +130,12 @@ class Answers(Struct, Generic[T], frozen=True):
         """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
 
         def premises(answer: T, world: World) -> Iterator[str]:
-            return (spread_alone(it) for it in self.members(answer, world) if rests_on_pods(answer, world))
+            return map(spread_alone, self.members(answer, world))
 
         def concerns(answer: T, world: World) -> bool:
-            return any(premises(answer, world)) and not all(map(fits_nowhere, self.members(answer, world)))
+            if not (rests_on_pods(answer, world) and any(premises(answer, world))):
+                return False
+            return not all(map(fits_nowhere, self.members(answer, world)))
 
         def premise(answer: T, world: World) -> str:
             return next(filter(None, premises(answer, world)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -143,3 +145,31 @@ def test_the_benchmark_tells_a_report_from_a_run_that_failed_at_its_start(comman
     assert hostile_shapes.REPORTS[command].search(CliRunner().invoke(app, asked).output)
     failed = CliRunner().invoke(app, [*asked, "--no-such-option"])
     assert not hostile_shapes.REPORTS[command].search(failed.output)
+
+
+ASKED: dict[str, tuple[str, str, float]] = {
+    "crowd": ("kubesched_lint.verdicts.what_if", "_is_proof", 2.2),
+    "ring": ("kubesched_lint.report.matrix_text", "short_names", 1.5),
+    "misspelt-keys": ("kubesched_lint.analysis.words", "_plain", 2.2),
+}
+"""Shape → the question of which each row once cost as many as there are others; how its number may grow with twice
+the rows. ``short_names`` asks for all names."""
+
+
+@pytest.mark.parametrize("shape", ASKED)
+def test_rows_do_not_ask_about_all_others(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, question, most = ASKED[shape]
+    where = pkgutil.resolve_name(owner)
+    answer, asked = getattr(where, question), list[int]()
+
+    def counted(*given: Any) -> Any:
+        asked[-1] += 1
+        return answer(*given)
+
+    monkeypatch.setattr(where, question, counted)
+    for count in (20, 40):
+        asked.append(0)
+        files = SHAPES[shape].make(count)
+        hostile_shapes.write("simulate", files, tmp_path)
+        CliRunner().invoke(app, list(hostile_shapes.arguments("simulate", files, tmp_path))[3:])
+    assert 0 < asked[1] <= most * asked[0], asked

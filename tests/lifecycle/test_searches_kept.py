@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kubesched_lint import work
+from kubesched_lint.lifecycle import matrix as of_matrices
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
@@ -20,3 +26,37 @@ def test_the_search_of_a_workload_alone_is_forgotten_with_the_next_one() -> None
             matrix._search((number,), expected=False)
             matrix.cell(event, number)
     assert {members for members, _ in matrix._searched if len(members) == 1} == {(1,)}
+
+
+def misspelt_beside_healthy() -> Setting:
+    """A workload that no node may take, and five with room for all of their pods."""
+    nodes = tuple(Node(f"n{i}", {"zone": "z"}, allocatable={"cpu": 9000, "pods": 99}) for i in range(4))
+    pods = [Pod("default", {"app": f"w{i}"}, requests={"cpu": 100}, node_selector={"zone": "z"}) for i in range(5)]
+    pods = [Pod("default", {"app": "lost"}, node_selector={"zone": "x"}), *pods]
+    return Setting(nodes, Inventory(), tuple(Workload("Deployment", "default", p.labels["app"], p, 2) for p in pods))
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The members of each search, when it begins."""
+    found = []
+    monkeypatch.setattr(of_matrices, "story_of", lambda *a, **k: found.append(a[1]) or story_of(*a, **k))
+    return found
+
+
+def test_what_ends_badly_for_every_scheduler_is_not_searched_for_the_default_one(begun: list[tuple[int, ...]]) -> None:
+    """The second search follows the pods of all others, too, and can say nothing else."""
+    matrix = Matrix(misspelt_beside_healthy())
+    cells = [matrix.cell(event, 0) for event in EVENTS]
+    assert {cell.verdict for cell in cells if cell.wanted} == {BAD}
+    assert all(cell.proven for cell in cells if cell.wanted)
+    assert begun == [(0,)]
+
+
+def test_cells_do_not_begin_a_search_that_an_earlier_one_could_not_afford(begun: list[tuple[int, ...]]) -> None:
+    matrix = Matrix(misspelt_beside_healthy())
+    everybody = tuple(range(6))
+    for _ in range(3):
+        with work.within(5_000), pytest.raises(work.OutOfWorkError):
+            matrix._search(everybody, expected=True)
+    assert begun == [everybody]

@@ -276,6 +276,11 @@ class InputError(Struct, frozen=True):
     is_refusal: bool = False
     """Whether the API server would refuse the object; the linter then fills in ``rule``."""
 
+    @property
+    def place(self) -> str:
+        """``PATH:LINE:COLUMN``; the path alone if no line is known."""
+        return f"{self.path}:{self.line}:{max(self.column, 1)}" if self.line else self.path
+
 
 def one_line(text: str) -> str:
     """Return the message on one line, whatever the names in it contain."""

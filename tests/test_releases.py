@@ -149,6 +149,7 @@ def test_a_version_before_the_oldest_is_judged_as_the_oldest_and_said_once() -> 
         "why web m.yaml",
         "drain",
         "audit",
+        "fit --like web m.yaml",
     ],
 )
 def test_every_command_says_once_that_it_judges_as_another_version(

@@ -241,8 +241,7 @@ def _work(context: typer.Context, settings: Settings, paths: list[str] | None, n
 
 def _refuse_errors(report: Report) -> None:
     for problem in report.errors:
-        place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
-        tell(f"error: {place}: {problem.message}")
+        tell(f"error: {problem.place}: {problem.message}")
     if report.errors:
         _give_up("nothing was written, because some inputs could not be read")
 

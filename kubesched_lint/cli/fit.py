@@ -87,10 +87,12 @@ def fit(
     except (ClusterError, ValueError, OutOfWorkError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
+    for problem in manifests.errors:
+        tell(f"error: {problem.place}: {problem.message}")
     if output is FitFormat.JSON:
         say_exactly([as_json(found), "\n"])
     elif output is FitFormat.MARKDOWN:
         say_markdown(as_markdown(found))
     else:
         say(as_text(found, terminal_width(sys.stdout, os.environ)))
-    raise typer.Exit(0 if found.counts.least else 1)
+    raise typer.Exit(2 if manifests.errors else int(not found.counts.least))

@@ -77,8 +77,7 @@ def _told(report: Report, rulebook: Rulebook) -> Sequence[InputError]:
     of_input = [error for error in report.errors if not error.rule and error.path not in cards]
     told = [error for error in of_input if is_void or not error.line]
     for error in told:
-        place = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
-        tell(f"error: {place}: {error.message}")
+        tell(f"error: {error.place}: {error.message}")
     return told
 
 

@@ -166,8 +166,8 @@ def plan(
 
 
 def _lacks_base(argument: str) -> bool:
-    """Whether a commit is empty, alone or where a range starts; ``../manifests`` is a path."""
-    return not argument or (
+    """Whether a commit is empty, alone or where a range starts; ``../`` and ``../manifests`` are paths."""
+    return argument in ("", "..") or (
         argument.startswith("..") and not argument.startswith("../") and not os.path.lexists(argument)
     )
 

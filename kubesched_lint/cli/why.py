@@ -107,8 +107,7 @@ def why(
         tell(f"error: {missed[0]}")
         raise typer.Exit(2)
     for problem in dict.fromkeys(errors):
-        place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
-        tell(f"error: {place}: {problem.message}")
+        tell(f"error: {problem.place}: {problem.message}")
     if output is Format.JSON:
         say_exactly([all_as_json(found), "\n"])
     else:

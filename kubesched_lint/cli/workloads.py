@@ -103,8 +103,7 @@ def explain(
 def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
     manifests = read_manifests(paths, Options(kinds=kinds))
     for error in manifests.errors:
-        where = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
-        tell(f"error: {where}: {error.message}")
+        tell(f"error: {error.place}: {error.message}")
     lines = [line for kind in found for line in resources(manifests, kind)]
     if not lines:
         _give_up(f"{', '.join(paths)}: no {found[0].kind}")

@@ -89,7 +89,7 @@ class Protocol(LanguageServerProtocol):
 
     def _take(self, message: dict[str, Any]) -> None:
         try:
-            self._check_turn(message["method"])
+            self._check_turn(message["method"], is_request="id" in message)
             check_uris(message.get("params"))
             structured = self._structured(message)
         except JsonRpcException as error:
@@ -100,7 +100,10 @@ class Protocol(LanguageServerProtocol):
             return
         self.handle_message(structured)
 
-    def _check_turn(self, method: str) -> None:
+    def _check_turn(self, method: str, *, is_request: bool) -> None:
+        known = types.METHOD_TO_TYPES.get(method)
+        if is_request and known is not None and known[1] is None:
+            raise JsonRpcInvalidRequest(f"{method} is a notification, which has no id")
         if method == types.EXIT:
             return
         if self._shutdown:
@@ -111,6 +114,8 @@ class Protocol(LanguageServerProtocol):
             raise JsonRpcServerNotInitialized(f"{types.INITIALIZE} must come first")
 
     def _structured(self, message: dict[str, Any]) -> Any:
+        if message["method"] == types.CANCEL_REQUEST and _number(message.get("params")) is None:
+            raise JsonRpcInvalidParams("the id must be a whole number or a string")  # pygls takes anything for one
         try:
             return self.structure_message(message)
         except JsonRpcException as error:

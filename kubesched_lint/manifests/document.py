@@ -327,7 +327,7 @@ class Skipped(Struct, frozen=True):
     left_out: int = 0
     """Number of files that nobody applies with the others, so that the set is complete without them; else 0."""
     unrendered: str = ""
-    """What would have to be rendered, such as ``Helm chart``; empty for a single template."""
+    """What would have to be rendered or fetched, such as ``Helm chart``; empty for a single template."""
 
 
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:

@@ -90,6 +90,9 @@ def documents(
     ``again`` is the file from which the texts can be read again. ``is_meant``: nobody found the file by chance, so
     that what cannot be read of it is an error even if it names no apiVersion and kind.
     """
+    if data.startswith(_POINTER):
+        words = "a pointer of Git LFS: the file itself was not fetched (git lfs pull)"
+        return iter((InputError(path, words) if is_meant else Skipped(path, 1, words, unrendered="Git LFS pointer"),))
     found = _documents(path, data, is_read, patch_of, in_kustomization, unrendered, fast_reader, again)
     return found if is_meant else _without_others(found, data)
 
@@ -108,6 +111,7 @@ def _without_others(entries: Iterator[Entry], data: bytes) -> Iterator[Entry]:
             yield entry
 
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _BEHIND = "kubectl ignores text behind '...': separate documents with '---'"
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
 from msgspec import Struct
 
-from kubesched_lint.files import content, is_within, leaving
+from kubesched_lint.files import content, is_within, leaving, root_of
 from kubesched_lint.findings import InputError
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.limits import LARGEST_SETTINGS, LONGEST_REASON
 from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import CHART, Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.manifests.limits import MOST_DEPTH, MOST_LOOKED_AT
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
 
-_OFCHARTS = ("Chart.yaml", "values.yaml")
+_OF_CHARTS = ("Chart.yaml", "values.yaml")
+SUBMODULE = "submodule"
+_MODULES = ".gitmodules"
+_PATH_OF_MODULE = r"""(?m)^[ \t]*path[ \t]*=[ \t]*["']?(.*?)["']?[ \t\r]*$"""
 
 
 class Found(Struct, frozen=True):
@@ -62,6 +66,9 @@ class Walk(Struct, frozen=True):
             if left_out is None:
                 yield InputError(folder, why_unreadable(error))
             return
+        if not entries and left_out is None and _is_submodule(real):
+            words = "a submodule that is not checked out (git submodule update --init)"
+            yield Skipped(folder, 0, words, unrendered=SUBMODULE)
         names = {entry.name for entry in entries}
         if left_out is None and "Chart.yaml" in names and "templates" not in names:
             yield Skipped(folder, 0, _unrendered_chart(folder), unrendered=CHART)
@@ -94,7 +101,7 @@ class Walk(Struct, frozen=True):
             yield from _linked(path, os.path.dirname(real), self.root, beside, left_out)
         elif entry.is_dir(follow_symlinks=False):
             yield from self._folder(path, real, is_chart, left_out)
-        elif name.endswith(SUFFIXES) and not (is_chart and name in _OFCHARTS):
+        elif name.endswith(SUFFIXES) and not (is_chart and name in _OF_CHARTS):
             yield Found(path, real, beside, left_out)
 
     def _folder(
@@ -135,6 +142,16 @@ def _is_template(item: Found | InputError | Skipped) -> bool:
         return has_actions(content(item.real, LARGEST))
     except OSError:
         return False  # whoever reads it reports the error
+
+
+def _is_submodule(real: str) -> bool:
+    """Return whether the repository around an empty folder has a submodule there."""
+    root = root_of(os.path.dirname(real))
+    try:
+        modules = content(os.path.join(root, _MODULES), LARGEST_SETTINGS, root=root).decode("utf-8", "replace")
+    except OSError:
+        return False
+    return any(os.path.join(root, path) == real for path in re.findall(_PATH_OF_MODULE, modules))
 
 
 def _starts(paths: Iterable[str]) -> Iterator[bytes]:

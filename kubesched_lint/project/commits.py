@@ -57,6 +57,8 @@ def where_left(tree: WorkTree, base: str, head: str = HEAD) -> str:
 
 def _how_to_get(tree: WorkTree, name: str) -> str:
     """Return what to do about a commit that a clone may lack: how to fetch it, if the clone is shallow or narrow."""
+    if name.endswith("/"):
+        return ": it ends with `/`, as if a variable were not set"
     is_shallow = tree.git("rev-parse", "--is-shallow-repository").out.strip() == b"true"
     remotes = tree.git("remote").out.decode("utf-8", "surrogateescape").split("\n")
     remote = next((one for one in remotes if one and name.startswith(f"{one}/")), "")

@@ -17,8 +17,7 @@ from kubesched_lint.report.words import overlays
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield a line per finding, by path and line; errors of the input and rules that were cut short come first."""
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
-        where = f"{error.path}:{error.line}:{max(error.column, 1)}" if error.line else error.path
-        yield f"{visible(where)}: error input {visible(error.message)}\n"
+        yield f"{visible(error.place)}: error input {visible(error.message)}\n"
     left_out = cut_short(report)
     if left_out:  # an editor puts it at a file
         yield f"{visible(next(iter(context.files()), '.'))}:1:1: note left-out {visible(left_out)}\n"

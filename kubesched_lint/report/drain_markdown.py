@@ -31,7 +31,7 @@ def _lines(plan: DrainPlan) -> Iterator[str]:
     yield from _list("Missing:", plan.missing)
     yield from _list("This answer assumes that", plan.assumes)
     yield from _list("Notes:", plan.notes)
-    yield from _list("Errors:", [f"{error.path}:{error.line}: {error.message}" for error in plan.errors])
+    yield from _list("Errors:", [f"{error.place}: {error.message}" for error in plan.errors])
 
 
 def _row(number: int, wave: Wave) -> str:

@@ -70,7 +70,7 @@ def _lines(plan: DrainPlan, palette: Palette, room: int, verbose: bool) -> Itera
         yield ""
         yield from _premises(plan.assumes, room, verbose)
     for error in plan.errors:
-        yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
+        yield visible(f"error: {error.place}: {error.message}")
     if plan.notes:
         yield ""
         for note in plan.notes:

@@ -116,9 +116,8 @@ def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]
     """Those of the manifests once, those of clusters each."""
     found = merged_errors(_reports(outcomes))
     for error, names in sorted(found, key=lambda pair: (pair[0].path, pair[0].line, pair[0].column, pair[0].message)):
-        place = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
         tag = paint.severity(Severity.ERROR, f"error[{error.rule}]" if error.rule else "error")
-        yield f"{visible(place)}: {tag}: {visible(error.message)}{_where(names, outcomes)}"
+        yield f"{visible(error.place)}: {tag}: {visible(error.message)}{_where(names, outcomes)}"
 
 
 def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:

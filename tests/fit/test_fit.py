@@ -127,6 +127,15 @@ def test_a_wrong_question_is_one_line_and_exit_2(tmp_path: Path, arguments: tupl
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_what_cannot_be_read_is_exit_2(tmp_path: Path) -> None:
+    """It may have a quota."""
+    (tmp_path / "broken.yaml").write_text("apiVersion: v1\nkind: ResourceQuota\nspec: [\n")
+    done = called("fit", "--cpu", "1", "broken.yaml", "-c", str(ZONES), cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: broken.yaml:4:1: ")
+    assert "more pods with cpu 1 fit" in done.stdout
+
+
 def test_none_fits_is_exit_1(tmp_path: Path) -> None:
     done = called("fit", "--cpu", "900", "-c", str(ZONES), cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[0]) == (1, "no pod with cpu 900 fits on today's nodes")

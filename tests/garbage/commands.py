@@ -63,12 +63,15 @@ EMPTY_NAMES: tuple[Any, ...] = (
     {"generateName": "a-"},
 )
 FORMATS: dict[str, Sequence[str]] = {
-    "lint": ("text", "json", "sarif", "github", "gitlab", "junit", "rdjsonl", "markdown", "html"),
+    "lint": ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjsonl", "markdown", "html"),
     "simulate": ("text", "json", "html-fragment"),
     "plan": ("text", "json", "markdown", "html"),
     "drain": ("text", "json", "markdown"),
     "audit": ("text", "json", "markdown", "html"),
     "why": ("text", "json"),
+    "fit": ("text", "json", "markdown"),
+    "fleet": ("text", "json"),
+    "init": ("text",),
 }
 OTHERS = (*list(FORMATS)[1:], "editor")
 """What a set is given to besides ``lint``, by turns."""
@@ -246,10 +249,20 @@ def run_command(random: Random, name: str, shown: str, is_sound: bool) -> None:
         case "audit":
             command(name, *inputs)
         case "why":
-            subject = random.choice(
-                ["web", "cache", "single", "migrate", "job/shop/migrate", "agent", "", "pod/shop/waits"]
-            )
-            command(name, subject, "garbage.yaml", *inputs)
+            command(name, _subject(random), "garbage.yaml", *inputs)
+        case "fit":
+            alike = [["--like", _subject(random)], ["--cpu", random.choice(["1", "-1", "1e30"]), "--spread", "zone"]]
+            command(name, *random.choice(alike), "garbage.yaml", *inputs)
+        case "fleet":
+            Path("clusters").mkdir()
+            Path("cluster.yaml").rename("clusters/one.yaml")
+            command(name, "garbage.yaml", "--clusters", "clusters", "--executor", "serial", "--no-config", "-f", shown)
+        case "init":
+            command(name, "cluster.yaml", "--node-groups", "complete", *random.choice([[], ["--exact"]]))
+
+
+def _subject(random: Random) -> str:
+    return random.choice(["web", "cache", "single", "migrate", "job/shop/migrate", "agent", "", "pod/shop/waits"])
 
 
 class _Client:

@@ -27,11 +27,15 @@ SHADOWS = (
 )
 """Modules that Python, pip or the linter import; each is a module and a package that can be run."""
 VERSION = "0.0.7"
-PROGRAM = """
+OPTION = "--fail-on=never"
+"""A file of theirs."""
+PROGRAM = f"""
 import os, sys
 def main():
     import json, typer, urllib.request
     assert sys.flags.isolated and typer.genuine
+    if sys.argv[1] in ("lint", "plan"):
+        assert {OPTION!r} not in sys.argv[: sys.argv.index("--")], "a file of theirs is an option"
     with open(os.environ["STARTED"], "a") as file:
         print(sys.argv[1], file=file)
     if sys.argv[1] == "plan":
@@ -126,6 +130,7 @@ def checkout(tmp_path: Path, ran: Path) -> Path:
         '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n'
     )
     (work / "kubesched.toml").write_text('fail-on = "never"\n')
+    (work / OPTION).touch()
     return work
 
 
@@ -189,7 +194,7 @@ def test_the_action_runs_nothing_of_the_checkout(tmp_path: Path, action: Path, c
     committed(checkout)
     bring_environment(tmp_path / "temp" / "kubesched-lint", ran)  # as an earlier job may have left it
     (tmp_path / "event.json").write_text("{}")
-    inputs = {"plan": "main", "pin": "main", "paths": "manifests"}
+    inputs = {"plan": "main", "pin": "main", "paths": "* manifests"}
     described = yaml.safe_load((ROOT / "action.yml").read_text())
     given = {name: str(one.get("default", "")) for name, one in described["inputs"].items()} | inputs
 
@@ -218,7 +223,7 @@ def test_the_gitlab_job_runs_nothing_of_the_checkout(tmp_path: Path, action: Pat
     subprocess.run(["git", "clone", "-q", checkout, work], check=True, capture_output=True)
     config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
     package = re.sub("==.*", f"=={VERSION}", config["variables"]["KUBESCHED_PACKAGE"])
-    variables = {**config["variables"], "KUBESCHED_PACKAGE": package, "KUBESCHED_PIN": "main"}
+    variables = {**config["variables"], "KUBESCHED_PACKAGE": package, "KUBESCHED_PIN": "main", "KUBESCHED_PATHS": "*"}
     script = "\n".join(config["kubesched-lint"]["script"])
     run(script, ["sh", "-e"], work, environment(tmp_path, work) | variables)
     assert {file.name for file in ran.iterdir()} == set()

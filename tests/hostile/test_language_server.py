@@ -204,6 +204,23 @@ def test_requests_out_of_turn_are_refused(raw: Raw, folder: Path) -> None:
     assert raw.error(10)[0] == -32600
 
 
+@pytest.mark.parametrize("number", [[], {}, [[1]], None, 1.5, True, "\ud800"])
+def test_nothing_that_is_called_off_ends_the_server(raw: Raw, folder: Path, number: object) -> None:
+    raw.initialize(folder.as_uri())
+    raw.tell("$/cancelRequest", {"id": number})
+    raw.tell("$/cancelRequest", number)
+    raw.is_well(folder)
+
+
+def test_what_only_tells_is_no_request(raw: Raw, folder: Path) -> None:
+    raw.initialize(folder.as_uri())
+    document = {"uri": (folder / "cache.yaml").as_uri()}
+    for number, method in enumerate(("textDocument/didClose", "initialized", "$/cancelRequest", "exit"), start=20):
+        raw.ask(number, method, {"textDocument": document, "id": 1})
+        assert raw.error(number) == (-32600, f"{method} is a notification, which has no id")
+    raw.is_well(folder)
+
+
 NO_MESSAGES = {
     "negative": b'Content-Length: -5\r\n\r\n{"jsonrpc": "2.0"}',
     "huge": b'Content-Length: 99999999999999999999999999\r\n\r\n{"jsonrpc": "2.0"}',

@@ -303,6 +303,37 @@ def test_a_submodule_in_place_of_a_folder(folder: Path, tmp_path: Path) -> None:
     assert {one["object"]["name"] for one in report(folder, *WITH, "--changed=work")["findings"]} == {"more"}
 
 
+def test_a_submodule_that_is_not_checked_out(folder: Path, tmp_path: Path) -> None:
+    """As the checkout of a CI leaves it: nobody knows what is in the folder, so it may have what front needs."""
+    commit(folder, SHOP)
+    (theirs := tmp_path / "theirs").mkdir()
+    git(theirs, "init", "-q", "-b", "main")
+    commit(theirs, {"cache.yaml": workload("cache", 1)})
+    git(folder, "checkout", "-q", "-b", "work")
+    git(folder, "rm", "-q", "manifests/cache.yaml")
+    git(folder, "submodule", "add", "-q", str(theirs), "manifests/deep")
+    git(folder, "commit", "-q", "-m", "submodule")
+    git(tmp_path, "clone", "-q", str(folder), "clone")
+    clone = tmp_path / "clone"
+    assert not list((clone / "manifests/deep").iterdir())
+    found = report(clone, *WITH)
+    assert found["summary"]["notJudged"] == {"submodule": 1}
+    assert [one["severity"] for one in found["findings"] if one["rule"] == "affinity-selector-matches-nothing"] == [
+        "warning"
+    ]
+    done = lint(clone, *WITH, "--changed=origin/main")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: manifests/deep: the change brings a submodule that is not checked out (git submodule update --init)\n"
+    )
+    git(clone, "checkout", "-q", "-b", "further")
+    (clone / "manifests/front.yaml").write_text(workload("front", 2, near="cache"))
+    assert lint(clone, *WITH, "--changed=origin/work").returncode == 0
+    assert lint(clone, "manifests/deep").returncode == 2
+    (clone / "manifests/empty").mkdir()
+    assert report(clone, *WITH)["summary"]["notJudged"] == {"submodule": 1}
+
+
 def test_a_repository_that_git_does_not_track_is_new(folder: Path) -> None:
     commit(folder, {**SHOP, "cluster.yaml": sketch(2)})
     git(folder, "checkout", "-q", "-b", "work")
@@ -345,6 +376,16 @@ def test_a_shallow_clone_without_base(folder: Path, tmp_path: Path) -> None:
     assert f"or run `{command}`" in done.stderr
     git(tmp_path / "shallow", *command.split()[1:])
     assert called("lint", *WITH, "--changed=origin/main", cwd=tmp_path / "shallow").returncode == 1
+
+
+def test_a_base_that_ends_as_if_a_variable_were_empty(folder: Path) -> None:
+    """``origin/$TARGET``, on a push that has no target."""
+    commit(folder, SHOP)
+    git(folder, "remote", "add", "origin", str(folder))
+    for words in (("lint", "manifests", "--changed=origin/"), ("plan", "origin/", "manifests", "-c", "cluster.yaml")):
+        done = called(*words, cwd=folder)
+        assert done.returncode == 2
+        assert done.stderr.endswith("has no commit `origin/`: it ends with `/`, as if a variable were not set\n")
 
 
 @pytest.mark.parametrize("words", [["lint", "manifests", "--changed="], ["lint", "--changed", "", "manifests"]])

@@ -175,3 +175,17 @@ def test_the_baseline_is_told_and_not_counted(tmp_path: Path) -> None:
     report = judged(tmp_path)
     assert not report.summary.unread_kinds
     assert [item.reason for item in report.summary.left_out] == ["a baseline of kubesched-lint"]
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+
+
+def test_a_pointer_of_git_lfs_is_told_and_nothing_is_absent_for_it(tmp_path: Path) -> None:
+    """Where the files were not fetched, nobody knows what is in them."""
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "cache.yaml").write_text(POINTER)
+    found = judged(tmp_path)
+    assert not found.errors
+    assert found.summary.gaps == "1 Git LFS pointer was not read"
+    (named,) = judged(tmp_path / "cache.yaml", tmp_path / "web.yaml").errors
+    assert named.message == "a pointer of Git LFS: the file itself was not fetched (git lfs pull)"

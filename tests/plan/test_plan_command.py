@@ -169,6 +169,20 @@ def test_files_of_a_submodule_are_not_taken_for_new(shop: Path) -> None:
     (one,) = value["workloads"]
     assert (one["actions"], one["remark"]) == (["unread on one side"], "its submodule is not read before the change")
     assert "manifests/sub is a submodule: no commit of this repository has its files" in value["notes"]
+    assert value["result"] == "nothing is known to get worse; 1 changed workload is unknown (replicaset/shop/web)"
+
+
+def test_what_was_not_fetched_is_not_removed(shop: Path) -> None:
+    """The work tree has a pointer of Git LFS in place of a manifest of the commit."""
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"
+    (shop / "manifests/web.yaml").write_text(pointer)
+    value = found(run(shop, "HEAD", "manifests"))
+    (one,) = [each for each in value["workloads"] if each["actions"]]
+    assert (one["actions"], one["remark"]) == (
+        ["unread on one side"],
+        "manifests/web.yaml is not read after the change",
+    )
+    assert value["result"].startswith("nothing is known to get worse; 1 changed workload is unknown")
 
 
 def test_a_folder_that_became_a_submodule_is_an_error(shop: Path) -> None:
@@ -193,7 +207,7 @@ def test_a_folder_that_became_a_submodule_is_an_error(shop: Path) -> None:
         assert not [w for w in found(done)["workloads"] if w["actions"] in (["created"], ["removed"])]
 
 
-@pytest.mark.parametrize("base", ["", "..HEAD", "...HEAD"])
+@pytest.mark.parametrize("base", ["", "..", "..HEAD", "...HEAD"])
 def test_an_empty_base_is_refused(shop: Path, base: str) -> None:
     """An unset variable is no wish to compare with the cluster, or HEAD with itself."""
     done = run(shop, base, "manifests")

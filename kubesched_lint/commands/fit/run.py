@@ -24,6 +24,7 @@ from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.releases import not_modelled
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.running import lasting_state
@@ -94,7 +95,7 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
         nothing: Mapping[str, Counts] = {}
         groups = work.tried(lambda: dict(_alone(world.without_pools, more)), nothing)
         pools = _on_pools(world, more, counts.least) if world.pools else None
-    assumes = (*_assumes(world), *mutation_notes(it.world))
+    assumes = (*_assumes(world, premises), *mutation_notes(it.world))
     return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes)
 
 
@@ -188,8 +189,9 @@ def _on_pools(world: World, workload: Workload, today: int) -> OnPools:
     )
 
 
-def _assumes(world: World) -> Iterator[str]:
+def _assumes(world: World, premises: Premises) -> Iterator[str]:
     yield "nobody is evicted for the new pods"
     yield "only pods that run take room"
     if not world.knows_running_pods:
         yield "the cluster file shows none that run, so the nodes are empty"
+    yield from not_modelled(premises.kubernetes_version, world.cluster.server_version if world.cluster else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import is_within
+from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
+from kubesched_lint.manifests.walking import SUBMODULE
 from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
 from kubesched_lint.text import many
@@ -58,7 +60,15 @@ def reported(
     if then.errors:
         since = many(len(then.errors), "file or input", "files or inputs")
         notes.append(f"{since} of {changes.base} could not be read: what is found there counts as new")
+    report = replace(report, errors=(*report.errors, *_unread_submodules(manifests, changes)))
     return with_notes(report, *notes)
+
+
+def _unread_submodules(manifests: ManifestSet, changes: Changes) -> Iterator[InputError]:
+    """Yield an error for each submodule that the change brings or moves and that is not here: nobody judged it."""
+    for one in manifests.skipped:
+        if one.unrendered == SUBMODULE and os.path.realpath(one.path) in changes.lost:
+            yield InputError(one.path, f"the change brings {one.reason}")
 
 
 def _matters(changes: Changes, past: Past, request: Request, files: Iterable[object]) -> bool:

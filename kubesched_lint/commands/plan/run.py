@@ -14,7 +14,7 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import grown_world
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.nodepools.terraform import TerraformPools
-from kubesched_lint.commands.plan.changes import ObjectChange, beside_running, other_changes
+from kubesched_lint.commands.plan.changes import UNREAD, ObjectChange, beside_running, other_changes
 from kubesched_lint.commands.plan.comparing import (
     budget_changes,
     cell_changes,
@@ -65,7 +65,7 @@ class _Judged(Struct, frozen=True):
         old, new = self.scene.workloads
         for ref in {**old, **new}:
             if ref in changes or ref in cells:
-                is_open = ref in changes and ref in unknown
+                is_open = ref in changes and (ref in unknown or UNREAD in changes[ref].actions)
                 cells_of_it, both = cells.get(ref, ()), ref in self.scene.shown and ref in old and ref in new
                 yield WorkloadPlan(
                     ref,

@@ -31,7 +31,7 @@ class Version(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all files were read, so that what is absent is not there."""
+        """Whether all files were read, so that what is absent is not there; charts count as parts of another set."""
         return not self.errors and not any(True for _ in self._unread)
 
     @property
@@ -43,7 +43,8 @@ class Version(Struct, frozen=True):
 
     def why_unread(self, at: str, kind: str) -> str:
         """Return why an object at a place below the root is not read here; empty if it would be."""
-        found = ((os.path.relpath(path, self.root), of, why) for path, of, why in self._unread)
+        unrendered = ((one.path, "", f"{one.path} is not read") for one in self.manifests.skipped if one.unrendered)
+        found = ((os.path.relpath(path, self.root), of, why) for path, of, why in (*self._unread, *unrendered))
         return next((why for path, of, why in found if of in ("", kind) and _is_below(at, path)), "")
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -408,6 +409,8 @@ class Oracle:
             found = (((c.namespace, c.name), c) for c in self._claims(slot))
             claims.update((key, claim) for key, claim in found if key not in self._base.claims)
         self._slots_claimed = slots
+        if claims or state.volumes:  # all that there are is copied
+            work.owe((len(self._base.claims) + len(claims) + len(self._base.volumes) + len(state.volumes)) // 8)
         storage = self._base.with_objects(claims=claims.values()) if claims else self._base
         if state.volumes:
             bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]

@@ -44,6 +44,7 @@ REPORTS = {
     "drain-running": _DRAIN,
     "audit": re.compile("^(?:\\S+: )?.*(?:errors?|warnings?|notes?|nothing).*", re.M),
     "plan": re.compile("(?i)worse|nothing|workloads?", re.M),
+    "fit": re.compile("fits? on today's nodes", re.M),
     "editor": re.compile("^slowest: ", re.M),
 }
 """What a report of each command says: a run that fails at its start may also end with exit code 1."""
@@ -63,8 +64,8 @@ def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
     if command in _OF_RUNNING:
         yield from ("--cluster", str(folder / "r.yaml"))
         return
-    if command == "why":
-        yield files.asks
+    if command in ("why", "fit"):
+        yield from [files.asks] if command == "why" else ["--like", files.asks]
     if command == "plan":
         yield str(folder / "before.yaml")
     yield str(folder / "m.yaml")

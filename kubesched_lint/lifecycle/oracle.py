@@ -12,6 +12,7 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -95,7 +96,8 @@ class Oracle:
         self._may_miss = False
         self._asked_of = 0
         """Number of revisions that ``_may_miss`` covers."""
-        self._base = self.cluster.storage
+        self._base = self._unbound = self.cluster.storage
+        """Of the snapshot, and with the claims of the first ``_slots_claimed`` slots."""
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
         self._shown_away = _NO_CLAIMS
@@ -410,9 +412,12 @@ class Oracle:
         for slot in range(self._slots_claimed, slots):
             found = (((c.namespace, c.name), c) for c in self._claims(slot))
             claims.update((key, claim) for key, claim in found if key not in self._base.claims)
-        self._slots_claimed = slots
-        storage = self._base.with_objects(claims=claims.values()) if claims else self._base
+        if self._slots_claimed < slots:
+            self._slots_claimed = slots
+            self._unbound = self._base.with_objects(claims=claims.values()) if claims else self._base
+        storage = self._unbound
         if state.volumes:
+            work.owe((len(storage.claims) + len(storage.volumes) + len(state.volumes)) // 8)  # all of them are copied
             bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]
             storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
         return storage

@@ -35,6 +35,7 @@ def bare_story(setting: Setting, *foreseen: Workload) -> Story:
         runs=1,
         kubernetes_version=setting.kubernetes_version,
         admission=setting.admission,
+        index=setting.index,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,7 @@ def test_why_says_that_the_work_reached_its_limit(tmp_path: Path, monkeypatch: p
     assert f"w0 is not explained: {work.WHY}" in ended.output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", ["crowd", "daemons"])
+@pytest.mark.parametrize(("name", "command"), [*product(("crowd", "daemons"), COMMANDS), ("crowd", "fit")])
 def test_each_command_reports_on_a_hostile_shape(name: str, command: str, tmp_path: Path) -> None:
     files = SHAPES[name].make(12)
     hostile_shapes.write(command, files, tmp_path)

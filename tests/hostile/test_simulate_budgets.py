@@ -20,6 +20,8 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle import matrix
 from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
@@ -87,6 +89,25 @@ def test_devices_that_pods_take_count_as_work(shape: str, monkeypatch: pytest.Mo
     spent = spent_on(SHAPES[shape].make(6), monkeypatch)
     assert changes
     assert spent >= 50 * changes
+
+
+def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state with other volumes copies all claims and volumes that there are."""
+    owed, owe, show, free = list[int](), work.owe, Oracle._storage, list[int]()
+    monkeypatch.setattr(work, "owe", lambda steps: owed.append(steps) or owe(steps))
+
+    def shown(oracle: Oracle, state: State) -> Storage:
+        before = len(owed)
+        found = show(oracle, state)
+        if state.volumes:
+            free.append((len(found.claims) + len(found.volumes)) // 8 - sum(owed[before:]))
+        return found
+
+    monkeypatch.setattr(Oracle, "_storage", shown)
+    files = SHAPES["labelled-volumes"].make(20)
+    kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
+    assert free
+    assert max(free) <= 0
 
 
 def test_no_simulation_has_more_steps_than_ten_seconds_allow() -> None:

@@ -119,7 +119,7 @@ class Looks:
     def _slice(self, each: ResourceSlice) -> int:
         found = self._of_slice.get(each)
         if found is None:
-            work.spend(len(each.devices) * (4 + len(self._expressions)))
+            work.spend(len(each.devices) * 5 * (1 + len(self._expressions)))
             seen = (each.is_per_device, *(self._device(each.driver, device) for device in each.devices))
             found = self._of_slice[each] = self._number(seen)
         return found

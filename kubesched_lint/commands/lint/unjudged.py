@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -77,16 +77,27 @@ def requiring_workloads(report: Report, request: Request, *, partial: bool = Fal
     set, if the user asks for it. Another error says already that the run is no answer. The files of a commit
     (``partial``) can be left out of a hook.
     """
-    summary = report.summary
+    error = None if report.errors else not_judged(report.summary, request.paths, request.require_workloads, partial)
+    return report if error is None else replace(report, errors=(error,))
+
+
+def nothing_judged(manifests: ManifestSet, paths: Sequence[str]) -> InputError | None:
+    """Return the error that a set has only releases and Applications; None if it has a workload or none of these."""
+    summary = Summary(workloads=len(manifests.inventory.workloads))
+    return not_judged(with_what_is_not_judged(summary, manifests), paths, is_asked=False, partial=False)
+
+
+def not_judged(summary: Summary, paths: Sequence[str], is_asked: bool, partial: bool) -> InputError | None:
+    """Return the error of ``requiring_workloads``."""
     is_set = not partial and not summary.unjudged.keys().isdisjoint(kind for _, kind in _RENDERED_ELSEWHERE)
-    if summary.workloads or not summary.unjudged or report.errors or not (request.require_workloads or is_set):
-        return report
+    if summary.workloads or not summary.unjudged or not (is_asked or is_set):
+        return None
     words = (
         f"not judged: no workload was read, and {summary.gaps}. Render them and pipe the output "
         "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
         "with helm"
     ) + (". A hook for single files passes without such files: name them in its `exclude`" if partial else "")
-    return replace(report, errors=(InputError(request.paths[0] if request.paths else "<no input>", words),))
+    return InputError(paths[0] if paths else "<no input>", words)
 
 
 def covering(report: Report, least: Given | None) -> Report:

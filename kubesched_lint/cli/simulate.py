@@ -30,6 +30,7 @@ from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.lint.unjudged import nothing_judged
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
@@ -205,6 +206,7 @@ def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport
     of = f" of {aim.name}" if aim.name else ""
     with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}{of}"):
         found = simulated(manifests, nodes, options, asked.events, asked.effort, asked.picture, wishes=asked.wishes)
-    if manifests.is_empty:
-        found = replace(found, errors=(*found.errors, nothing_checked(manifests, options, aim.paths)))
+    nothing = nothing_checked(manifests, options, aim.paths) if manifests.is_empty else None
+    if error := nothing or nothing_judged(manifests, aim.paths):
+        found = replace(found, errors=(*found.errors, error))
     return found

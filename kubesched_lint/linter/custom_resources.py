@@ -8,7 +8,7 @@ from kubesched_lint.custom.derive import Lookup, Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.releases import Decoded, read_release
 from kubesched_lint.findings import Release
-from kubesched_lint.manifests.document import Document, Unread
+from kubesched_lint.manifests.document import Document, Unread, print_of
 
 Placed = tuple[int, Document]
 """A document with its place in the reading order."""
@@ -29,7 +29,11 @@ def derived(
             yield document, made_of(document, kind, namespace, order, lookup)
         except UnreadableError as error:
             line = document.span(()).line
-            yield document, Unread(document.path, line, document.kind, document.api_version, True, str(error))
+            seen = print_of(document.text, document.prefix)
+            yield (
+                document,
+                Unread(document.path, line, document.kind, document.api_version, True, str(error), seen=seen),
+            )
 
 
 def charted(

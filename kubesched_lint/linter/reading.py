@@ -13,7 +13,7 @@ from kubesched_lint.findings import InputError, ObjectRef, Path, Release
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
 from kubesched_lint.manifests.classify import CLUSTER_WIDE
-from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.document import Document, Skipped, Unread, print_of
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
@@ -313,4 +313,5 @@ class _Described:
 
 
 def _unread(document: Document) -> Unread:
-    return Unread(document.path, document.span(()).line, document.kind, document.api_version)
+    line, seen = document.span(()).line, print_of(document.text, document.prefix)
+    return Unread(document.path, line, document.kind, document.api_version, seen=seen)

@@ -309,6 +309,13 @@ class Unread(Struct, frozen=True):
     """Why its card could not read it; empty for a kind without a card."""
     places_pods: bool = False
     """It is a custom resource with a field that places pods, such as ``tolerations``: its controller may make some."""
+    seen: int = 0
+    """The ``print_of`` its text, to tell whether it changed."""
+
+
+def print_of(text: str, prefix: Path = ()) -> int:
+    """Return a number that tells a document, or the part of it at ``prefix``, from others in this process."""
+    return hash((text.removeprefix("---").strip(), prefix))
 
 
 CHART = "Helm chart"

@@ -31,7 +31,7 @@ from kubesched_lint.manifests.classify import (
     wraps_pod_template,
 )
 from kubesched_lint.manifests.contents import may_be_manifest
-from kubesched_lint.manifests.document import Document, Skipped, Text, Unread
+from kubesched_lint.manifests.document import Document, Skipped, Text, Unread, print_of
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
@@ -206,7 +206,7 @@ class _Reader:
             version, kind, at = known
             line = part.line + part.text.count("\n", 0, at)
             wraps, places = wraps_pod_template(part.text), is_custom(version) and places_pods(part.text)
-            counted = Unread(self._path, line, kind, version, wraps, places_pods=places)
+            counted = Unread(self._path, line, kind, version, wraps, places_pods=places, seen=print_of(part.text))
             if not suspect:
                 if is_sound(part.text):
                     yield counted
@@ -301,15 +301,15 @@ class _Reader:
                 words = f"no {missing}, although it has metadata: kubectl refuses such an object"
                 yield InputError(self._path, words, span.line, span.column)
             else:
-                yield self._unread(value, kind, version, line or part.line)
+                yield self._unread(value, kind, version, line or part.line, print_of(part.text, prefix))
 
-    def _unread(self, value: Any, kind: object, version: object, line: int) -> Unread:
+    def _unread(self, value: Any, kind: object, version: object, line: int, seen: int) -> Unread:
         name = kind if isinstance(kind, str) else ""
         if not name and self._path.endswith(KUSTOMIZATIONS):
             name = "Kustomization"
         version = version if isinstance(version, str) else ""
         places = is_custom(version) and has_placing_field(value)
-        return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places)
+        return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places, seen=seen)
 
 
 def is_sound(text: str) -> bool:

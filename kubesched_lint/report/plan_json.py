@@ -11,6 +11,7 @@ from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.causes import members
+from kubesched_lint.manifests.document import Unread
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan_result import result
@@ -37,6 +38,7 @@ def as_json(plan: Plan) -> str:
         "unaffected": plan.same,
         "notEstablished": plan.unknown,
         "objects": [of_object_change(one) for one in plan.objects],
+        **({"unread": [_unread(one) for one in plan.unread]} if plan.unread else {}),
         "findings": {
             "new": [_finding_change(one) for one in findings.new],
             "gone": [_finding_change(one) for one in findings.gone],
@@ -50,6 +52,10 @@ def as_json(plan: Plan) -> str:
         "errorsBefore": [of_error(one) for one in plan.errors_before],
     }
     return json_text(value, 2)
+
+
+def _unread(one: Unread) -> Mapping[str, Any]:
+    return {"kind": one.kind, "path": one.path, "line": one.line}
 
 
 def _on_nodes(plan: Plan) -> Mapping[str, Any]:

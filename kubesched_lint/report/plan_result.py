@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.plan.changes import MAY_ROLL_OUT, ROLLS_OUT
@@ -12,7 +13,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.words import short_names
-from kubesched_lint.text import SHOWN, first_few, many, plural
+from kubesched_lint.text import SHOWN, first_few, many, not_read, plural
 
 
 def names_of(plan: Plan) -> Mapping[ObjectRef, str]:
@@ -29,12 +30,15 @@ def result(plan: Plan) -> str:
     if plan.is_empty:
         return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
     open_ = _objects(plan, [one for one in changed if one.is_open])
+    unread = [not_read(Counter(f"changed {one.kind}" for one in plan.unread))] if plan.unread else []
     lost = _objects(plan, [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)])
     if open_ or lost:
         kind, names = ("changed workload", open_) if open_ else ("workload", lost)
         are = plural(len(names), "is", "are")
         now = "unknown" if open_ else "unknown now"
-        return f"nothing is known to get worse; {many(len(names), kind)} {are} {now} ({first_few(names)})"
+        unread.insert(0, f"{many(len(names), kind)} {are} {now} ({first_few(names)})")
+    if unread:
+        return f"nothing is known to get worse; {'; '.join(unread)}"
     return "this change makes nothing worse" if plan.workloads else "no workload changes"
 
 
@@ -139,4 +143,4 @@ def is_severe(plan: Plan) -> bool:
 def is_calm(plan: Plan) -> bool:
     """Whether nothing gets worse, as far as anybody knows, and it is known of all that changes."""
     is_known = not any(one.is_open or any(c.is_lost for c in one.cells) for one in plan.workloads)
-    return is_known and not plan.errors and not any(_worse(plan))
+    return is_known and not plan.errors and not plan.unread and not any(_worse(plan))

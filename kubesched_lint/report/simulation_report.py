@@ -63,8 +63,10 @@ def explained(simulation: SimulationReport, *, color: bool = False, room: int = 
 def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: bool) -> Iterator[str]:
     for shortage in simulation.shortages:
         yield from (palette.severity(Severity.ERROR, line) for line in wrapped(_short(shortage), room, 2))
-    if simulation.rows or not simulation.errors:
+    if simulation.rows:
         yield from matrix(simulation, palette, room, every_row=every_row)
+    elif not simulation.errors:
+        yield "no workload: nothing to simulate"
 
 
 def _verbose(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:

@@ -127,6 +127,17 @@ def test_simulate_says_so_as_well(folder: Path) -> None:
     assert "nothing was" not in run(folder, "simulate", "plain", "--cluster", "cluster.yaml").stdout
 
 
+def test_simulate_judges_no_releases(folder: Path) -> None:
+    release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: loki}\nspec: {}\n"
+    for name, text in (("releases", release), ("settings", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")):
+        (folder / name).mkdir()
+        (folder / name / "a.yaml").write_text(text)
+    done = run(folder, "simulate", "releases", "--cluster", "cluster.yaml")
+    assert (done.returncode, "not judged: no workload was read" in done.stdout) == (2, True)
+    done = run(folder, "simulate", "settings", "--cluster", "cluster.yaml")
+    assert (done.returncode, done.stdout.split("\n")[0]) == (0, "no workload: nothing to simulate")
+
+
 def test_the_library_says_so_as_well() -> None:
     for given in ({}, {"text": "a: b"}, {"text": {"a.yaml": ""}}, {"text": SKETCH}, {"objects": [{"a": "b"}]}):
         (error,) = lint(**given).errors

@@ -207,6 +207,33 @@ def test_a_folder_that_became_a_submodule_is_an_error(shop: Path) -> None:
         assert not [w for w in found(done)["workloads"] if w["actions"] in (["created"], ["removed"])]
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: shop}
+spec: {chart: {spec: {chart: CHART, sourceRef: {kind: HelmRepository, name: charts}}}}
+"""
+
+
+def test_a_release_that_changes_and_is_not_read_is_no_unchanged_set(shop: Path) -> None:
+    def releases(*names: str) -> None:
+        texts = (RELEASE.replace("NAME", name).replace("CHART", f"{name} chart") for name in names)
+        (shop / "manifests/releases.yaml").write_text("---\n".join(texts))
+
+    releases("loki", "rook")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "releases")
+    assert found(run(shop, "HEAD", "manifests"))["result"] == "no change"
+    releases("rook", "loki")
+    assert found(run(shop, "HEAD", "manifests"))["result"] == "no change"
+    for names, words in ((("loki", "ceph"), "1 changed HelmRelease was"), (("ceph",), "2 changed HelmReleases were")):
+        releases(*names)
+        value = found(run(shop, "HEAD", "manifests"))
+        assert value["result"] == f"nothing is known to get worse; {words} not read"
+        assert not value["isEmpty"]
+        assert {one["kind"] for one in value["unread"]} == {"HelmRelease"}
+
+
 @pytest.mark.parametrize("base", ["", "..", "..HEAD", "...HEAD"])
 def test_an_empty_base_is_refused(shop: Path, base: str) -> None:
     """An unset variable is no wish to compare with the cluster, or HEAD with itself."""

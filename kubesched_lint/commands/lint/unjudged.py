@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -82,15 +82,30 @@ def requiring_workloads(report: Report, request: Request, options: Options) -> R
     """
     summary, partial = report.summary, options.partial
     delivered = {kind for _, kind in _RENDERED_ELSEWHERE} | (_OF_A_SET if options.applied else set())
+    error = not_judged(summary, request.paths, delivered, is_asked=request.require_workloads, partial=partial)
+    return report if error is None or report.errors else replace(report, errors=(error,))
+
+
+def nothing_judged(manifests: ManifestSet, paths: Sequence[str]) -> InputError | None:
+    """Return the error that a set has only releases and Applications; None if it has a workload or none of these."""
+    summary = Summary(workloads=len(manifests.inventory.workloads))
+    delivered = {kind for _, kind in _RENDERED_ELSEWHERE}
+    return not_judged(with_what_is_not_judged(summary, manifests), paths, delivered, is_asked=False, partial=False)
+
+
+def not_judged(
+    summary: Summary, paths: Sequence[str], delivered: Collection[str], *, is_asked: bool, partial: bool
+) -> InputError | None:
+    """Return the error of ``requiring_workloads``; ``delivered`` are the kinds beside which it is always one."""
     is_set = not partial and not summary.unjudged.keys().isdisjoint(delivered)
-    if summary.workloads or not summary.unjudged or report.errors or not (request.require_workloads or is_set):
-        return report
+    if summary.workloads or not summary.unjudged or not (is_asked or is_set):
+        return None
     words = (
         f"not judged: no workload was read, and {summary.gaps}. Render them and pipe the output "
         "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
         "with helm"
     ) + (". A hook for single files passes without such files: name them in its `exclude`" if partial else "")
-    return replace(report, errors=(InputError(request.paths[0] if request.paths else "<no input>", words),))
+    return InputError(paths[0] if paths else "<no input>", words)
 
 
 def covering(report: Report, least: Given | None) -> Report:

@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
+from kubesched_lint.manifests.document import Unread
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
 
@@ -172,6 +173,8 @@ class Plan(Struct, frozen=True):
     errors: tuple[InputError, ...] = ()
     """What cannot be read after the change."""
     errors_before: tuple[InputError, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    """What makes objects, is not read and changes."""
     notes: tuple[str, ...] = ()
     background: tuple[str, ...] = ()
     """Notes of ``notes`` that tell what is assumed or left out in any plan of these files: a short report has none."""
@@ -192,7 +195,8 @@ class Plan(Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether the change changes nothing that this command knows of."""
         unread, unread_before = (sorted(e.message for e in es) for es in (self.errors, self.errors_before))
-        return not (self.workloads or self.objects or self.pools or self.findings.changes or unread != unread_before)
+        known = self.workloads or self.objects or self.pools or self.findings.changes
+        return not (known or self.unread or unread != unread_before)
 
     @property
     def never_end(self) -> list[StuckRollout | WorkloadPlan]:

@@ -30,7 +30,7 @@ from kubesched_lint.commands.plan.pools import PoolChange, node_changes, with_te
 from kubesched_lint.commands.plan.room import Placement, added_changes, idle_changes, only_new, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
-from kubesched_lint.commands.plan.version import Version, as_far_as_read
+from kubesched_lint.commands.plan.version import Version, as_far_as_read, changed_unread
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
 from kubesched_lint.findings import ObjectRef
@@ -169,6 +169,7 @@ def plan(
         cluster=lint.reports[1].summary.cluster,
         errors=(*after.errors, *lint.reports[1].errors),
         errors_before=lint.reports[0].errors,
+        unread=() if running else tuple(changed_unread(before.manifests, after.manifests)),
         notes=tuple(dict.fromkeys(told)),
         background=(*background, *notes) if len(names) > 1 else background,
         environments=names,

@@ -53,6 +53,7 @@ def together(parts: Sequence[Part]) -> Plan:
         cluster="; ".join(said_once([(name, [plan.cluster] if plan.cluster else []) for name, plan in parts])),
         errors=tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors)),
         errors_before=tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors_before)),
+        unread=tuple(dict.fromkeys(one for _, plan in parts for one in plan.unread)),
         notes=said_once([(name, plan.notes) for name, plan in parts]),
         background=said_once([(name, plan.background) for name, plan in parts]),
         simulation=merged(explained, (), names) if explained else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, Objec
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.manifests.document import Unread
 
 
 class Version(Struct, frozen=True):
@@ -55,6 +57,19 @@ def as_far_as_read(change: ObjectChange, before: Version, after: Version) -> Obj
     own, other, when = (after, before, "before") if change.actions == (CREATED,) else (before, after, "after")
     why = other.why_unread(os.path.relpath(change.location.path, own.root), change.object.kind)
     return replace(change, actions=(UNREAD,), remark=f"{why} {when} the change") if why else change
+
+
+def changed_unread(before: ManifestSet, after: ManifestSet) -> Iterator[Unread]:
+    """Yield what makes objects and is not read, such as a HelmRelease, if it is another one or gone afterwards."""
+    old, new = ({one.seen: one for one in side.delivering} for side in (before, after))
+    come = [one for seen, one in new.items() if seen not in old]
+    yield from come
+    left = Counter(one.kind for one in come)
+    for seen, one in old.items():
+        if seen not in new and not left[one.kind]:
+            yield one
+        elif seen not in new:
+            left[one.kind] -= 1  # it is what came
 
 
 def _is_below(path: str, folder: str) -> bool:

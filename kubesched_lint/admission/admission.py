@@ -292,7 +292,9 @@ class Admission:
         if is_in_reach(namespace.source, workload.source, namespace.name):
             from kubesched_lint.admission.podsecurity import violation
 
-            message = violation(policy, template, self.minor)
+            # What a template lacks, its operator may set.
+            asked = policy._replace(level="baseline") if _is_made_by_operator(workload) else policy
+            message = violation(asked, template, self.minor)
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
                 at = ("metadata", "labels", ENFORCE)
@@ -358,9 +360,21 @@ class Admission:
         if workload.namespace in self._quotas and not self.knows_limits:
             for refusal in self._by_quota(workload):
                 yield f"whether a LimitRange of the namespace fills in what a quota asks for ({refusal.message})"
-        namespace = self._enforcing.get(workload.namespace)
-        if namespace is not None and not isinstance(written_template(workload), dict):
-            yield f"whether the pods keep to PodSecurity {namespace[1]}, because their template is unknown"
+        _, policy = self._enforcing.get(workload.namespace, (None, None))
+        if policy is None:
+            return
+        if policy.level == "restricted" and _is_made_by_operator(workload):
+            yield f"whether the pods keep to PodSecurity {policy}, because their operator completes the template"
+        elif not isinstance(written_template(workload), dict):
+            yield f"whether the pods keep to PodSecurity {policy}, because their template is unknown"
+
+
+def _is_made_by_operator(workload: Workload) -> bool:
+    """Return whether the pod template is an operator's, and not one that stands in the custom resource or a chart."""
+    moves = workload.source.moves if isinstance(workload.source, Document) else ()
+    own = (*workload.pod.path, "containers")
+    made = [move for move in moves if move.document.kind == workload.ref.kind]
+    return bool(made) and not any(move.plain and move.plain == own[: len(move.plain)] for move in made)
 
 
 def _by_namespace(policies: Sequence[P]) -> Mapping[str, Sequence[P]]:

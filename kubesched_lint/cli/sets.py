@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.commands.lint.cache import cache_folder
 from kubesched_lint.files import root_of
 from kubesched_lint.project.config import Target
 from kubesched_lint.text import first_few, many
@@ -15,6 +16,7 @@ from kubesched_lint.text import first_few, many
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.manifests.kustomizing import Store
 
 
 def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> Settings:
@@ -28,15 +30,16 @@ def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> 
     if settings.config.targets or is_asked or not settings.flag("render"):
         return settings
     root = _repository(paths)
-    targets = targets_in(root) if root else ()
+    store = None if asked.get("no_cache") else cache_folder(os.environ)
+    targets = targets_in(root, store) if root else ()
     return replace(settings, config=replace(settings.config, targets=targets, found_in=root)) if targets else settings
 
 
-def targets_in(root: str) -> tuple[Target, ...]:
+def targets_in(root: str, store: Store | None = None) -> tuple[Target, ...]:
     """Return a target for each entry point of a repository; none without a tool that builds what is applied."""
     from kubesched_lint.delivery.entries import entries_in, names_of
 
-    entries = entries_in(root)
+    entries = entries_in(root, store)
     pairs = zip(names_of(entries), entries, strict=True)
     return tuple(Target(name, (entry.path,), is_entry=True) for name, entry in pairs)
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +37,17 @@ from kubesched_lint.manifests.overlays import outcome_of
 from kubesched_lint.manifests.walking import Found as FoundFile
 from kubesched_lint.manifests.walking import Walk
 
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.kustomize_copy import KustomizeTree
+    from kubesched_lint.manifests.kustomizing import Outcome
+
+
+class _Wanted(Struct, frozen=True):
+    """A folder that is still to be built."""
+
+    application: Application
+    tree: KustomizeTree
+
 
 class ArgoFollowing:
     """The Applications that are reached, and what their folders become, by cluster."""
@@ -53,7 +64,8 @@ class ArgoFollowing:
         wave = [made for document in first for made in self._made(document)]
         while wave:
             new = [one for one in wave if self._is_new(one)]
-            wave = [made for one in new for document in self._read(one) for made in self._made(document)]
+            self._read(new)
+            wave = [made for one in new for document in self._children(one) for made in self._made(document)]
 
     @property
     def clusters(self) -> Sequence[str]:
@@ -90,17 +102,25 @@ class ArgoFollowing:
             self._aside.setdefault(application.title, application.not_read("another one was read before it"))
         return False
 
-    def _read(self, application: Application) -> Iterator[Document]:
-        """Read the folders of an Application; yield the Applications in them."""
-        found = [each for source in application.sources for each in self._of_source(application, source)]
-        self._found[application.title] = found
-        for each in found:
+    def _read(self, wave: Sequence[Application]) -> None:
+        """Read the folders of Applications; all that have to be built, together."""
+        found = {one.title: [each for source in one.sources for each in self._of_source(one, source)] for one in wave}
+        trees = [each.tree for several in found.values() for each in several if isinstance(each, _Wanted)]
+        whole = [tree for tree in trees if tree.obstacle is None]
+        building = self._building
+        done = render_trees(whole, building.tool, building.store, building.progress) if whole else {}
+        for title, several in found.items():
+            self._found[title] = [self._built(each, done) if isinstance(each, _Wanted) else each for each in several]
+
+    def _children(self, application: Application) -> Iterator[Document]:
+        """Yield the Applications in what the folders of an Application became."""
+        for each in self._found[application.title]:
             if isinstance(each, InputFile):
                 for entry in documents_of(each, _is_followed):
                     if isinstance(entry, Document) and _is_followed(entry.api_version, entry.kind):
                         yield entry
 
-    def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found]:
+    def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found | _Wanted]:
         place, span = application.where.path, application.where.span
         named, path = application.title, source.get("path")
         if application.why:
@@ -125,26 +145,21 @@ class ArgoFollowing:
                 words = f"{named} applies {path}, and there is no such folder: Argo CD applies nothing of it"
                 yield InputError(place, words, span.line, span.column)
 
-    def _of_folder(self, application: Application, source: Mapping[str, Any], folder: str) -> Iterator[Found]:
+    def _of_folder(self, application: Application, source: Mapping[str, Any], folder: str) -> Iterator[Found | _Wanted]:
         shown = os.path.relpath(folder)
         if _is_chart(folder, source):
             reason = f"Application {application.name} renders a chart: its templates are not read"
             yield Skipped(shown, 0, reason, unrendered=CHART)
         elif _is_kustomization(folder, source):
-            yield self._built(application, source, shown)
+            settings = mapping(source.get("kustomize"))
+            by = Applier(application.name, lambda value: _changed(value, settings), application.where)
+            yield _Wanted(application, tree_applied(shown, self._building.root, by))
         else:
             yield from self._files(application, mapping(source.get("directory")), folder, shown)
 
-    def _built(self, application: Application, source: Mapping[str, Any], shown: str) -> Found:
-        by = Applier(
-            application.name, lambda value: _changed(value, mapping(source.get("kustomize"))), application.where
-        )
-        tree = tree_applied(shown, self._building.root, by)
-        if tree.obstacle is None:
-            done = render_trees([tree], self._building.tool, self._building.store, self._building.progress)
-            found = outcome_of(tree, self._building.tool, done[tree.key])
-        else:
-            found = tree.obstacle
+    def _built(self, wanted: _Wanted, done: Mapping[str, Outcome]) -> Found:
+        application, tree = wanted.application, wanted.tree
+        found = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
         if isinstance(found, InputFile):
             return replace(found, filling=Homing(application.namespace))
         words = f"Argo CD applies nothing of Application {application.name}"
@@ -153,7 +168,9 @@ class ArgoFollowing:
         if found.line:
             return replace(found, message=f"{found.message}: {words}")
         place, span = application.where.path, application.where.span
-        return InputError(place, f"{words}, because {shown} does not build: {found.message}", span.line, span.column)
+        return InputError(
+            place, f"{words}, because {tree.folder} does not build: {found.message}", span.line, span.column
+        )
 
     def _files(
         self, application: Application, directory: Mapping[str, Any], folder: str, shown: str

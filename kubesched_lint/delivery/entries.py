@@ -57,6 +57,8 @@ class Repository(Struct, frozen=True):
 
     root: str
     documents: tuple[Document, ...] = ()
+    store: Store | None = None
+    """Renderings of earlier runs."""
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the entry points: what syncs a folder, else the Kustomizations outside every other's folder."""
@@ -119,7 +121,7 @@ class Repository(Struct, frozen=True):
         """Return the clusters that get what begins at or below a path."""
         tool = kustomizer()
         assert tool is not None, "whoever asks has looked for a tool"
-        return self.following(path, Building(self.root, tool)).clusters
+        return self.following(path, Building(self.root, tool, self.store)).clusters
 
     def _of_argo_cd(self) -> Iterator[Entry]:
         """Yield an entry for each cluster that Applications of this repository name."""
@@ -278,18 +280,18 @@ def _installs_instance(document: Document) -> bool:
     return "flux-instance" in (chart, mapping(spec.get("chartRef")).get("name"), document.name)
 
 
-def repository_of(path: str) -> Repository:
+def repository_of(path: str, store: Store | None = None) -> Repository:
     """Return the repository that holds a path; the folder itself if it is in none. Raises OSError."""
     root = root_of(path) or os.path.realpath(path)
-    return Repository(root, tuple(_documents(root)))
+    return Repository(root, tuple(_documents(root)), store)
 
 
-def entries_in(root: str) -> tuple[Entry, ...]:
+def entries_in(root: str, store: Store | None = None) -> tuple[Entry, ...]:
     """Return the entry points of a repository; none if nothing here can build what is applied."""
     if kustomizer() is None:
         return ()
     try:
-        return repository_of(root).entries()
+        return repository_of(root, store).entries()
     except OSError:
         return ()  # whoever reads the files reports the error
 
@@ -356,11 +358,12 @@ def applied_files(
             continue
         try:
             place = place_of_entry(path)
-            repository = repository_of(place if os.path.lexists(place) else os.curdir)
+            kept = store() if store else None
+            repository = repository_of(place if os.path.lexists(place) else os.curdir, kept)
         except OSError as error:
             yield InputError(path, (error.strerror or str(error)).lower())
             continue
-        building = Building(repository.root, tool, store() if store else None, progress, is_excluded)
+        building = Building(repository.root, tool, kept, progress, is_excluded)
         yield from applied_set(repository, repository.entry(path), building).files
 
 

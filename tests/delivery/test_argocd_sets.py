@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -146,6 +147,25 @@ def test_sets_of_applications_are_made_of_their_generators(repo: Path, text: str
     apps = {f"apps/{name}/x.yaml": web(name) for name in ("a", "b", "off")}
     found = read({"argo/all.yaml": text, **apps, "conf/b.yaml": "folder: apps/b\n"}, "argo/all.yaml")
     assert names(found) == expected
+
+
+def test_what_applications_build_is_built_together_and_once(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry points are found by building, too, so that lint would build twice what it keeps."""
+    folders = ("one", "two", "three")  # not of one letter, which YAML may read otherwise
+    apps = {f"apps/{name}/x.yaml": web(name) for name in folders}
+    lists = {f"apps/{name}/kustomization.yaml": "resources: [x.yaml]\n" for name in folders}
+    runs = repo / "runs"
+    tool = repo / "bin/kubectl"
+    write(repo, {"argo/all.yaml": generated(DIRECTORIES), **apps, **lists})
+    write(repo, {"bin/kubectl": f'#!/bin/sh\necho "$@" >> {runs}\nexec {shutil.which("kubectl")} "$@"\n'})
+    tool.chmod(0o755)
+    environ = {"PATH": f"{repo}/bin:{os.environ['PATH']}", "KUBESCHED_LINT_CACHE_DIR": str(repo / "kept")}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert called("lint", "--no-config", cwd=repo).returncode == 0
+    assert runs.read_text().count("kustomize") == 1, runs.read_text()
+    assert called("lint", "--no-config", cwd=repo).returncode == 0
+    assert runs.read_text().count("kustomize") == 1, runs.read_text()
 
 
 def test_other_generators_are_said(repo: Path) -> None:

@@ -344,3 +344,23 @@ def test_an_image_that_most_workloads_run_anywhere_has_several_architectures(ope
     cluster = load_cluster(text=f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n{nodes}")
     report = lint(text="---".join([bound, *others]), cluster=cluster)
     assert sum(finding.rule == "architecture-left-open" for finding in report.findings) == findings
+
+
+CLUSTER = "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: db, namespace: shop}\nspec: {SPEC}\n"
+JOBS = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: jobs, namespace: shop}
+spec:
+  replicatedJobs:
+  - name: w
+    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}}}
+"""
+
+
+@pytest.mark.parametrize(("made", "findings"), [(CLUSTER.replace("SPEC", "instances: 1"), 0), (JOBS, 1)])
+def test_an_operator_sets_what_pod_security_requires(made: str, findings: int) -> None:
+    """CloudNativePG's pods keep to ``restricted``; the template of a JobSet is the user's."""
+    labels = "{pod-security.kubernetes.io/enforce: restricted}"
+    namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {labels}}}\n"
+    assert len(found(namespace, made, rule="admission-refuses-pods")) == findings

@@ -34,7 +34,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
             continue
         surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
         lost = 0 if replicas > supply else reserve
-        left = supply - lost
+        left, there = supply - lost, len(domain_room(it, term.topology_key).domains)
         yield Hazard(
             at=term.path,
             evidence=proof(
@@ -50,12 +50,13 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 "replicas": replicas,
                 "supply": left,
                 "reserve": lost,
+                "there": there,
                 "rollouts": _rollouts(it, term, left),
                 "key": term.topology_key,
                 "domains": room.domains,
             },
             related=(replicas_wanted_here(it),),
-            variant="reserve" if lost else "",
+            variant="reserve" if lost else "beside" if replicas <= there else "",
         )
 
 

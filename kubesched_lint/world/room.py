@@ -52,12 +52,12 @@ def domain_room(
     """
     others, nodes = beside or staying(it), it.usable
     if term is not None and others.pods:
-        nodes = room_beside(it, 1, others).open_ or open_beside(it, others)
+        nodes = open_room(it, 1, others).open_ or open_beside(it, others)
     lacking, domains = _domains(it.world, nodes, topology_key)
     return DomainRoom(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
 
 
-def room_beside(it: Member, most: int, others: RunningPods) -> capacity.Room:
+def open_room(it: Member, most: int, others: RunningPods) -> capacity.Room:
     """Return the room of the nodes, at most ``most`` pods on each, that nobody repels ``beside`` pods of others."""
     nodes = open_beside(it, others)
     known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
@@ -124,7 +124,7 @@ def most_apart(it: Member, most: int, among: NodeSet | None = None) -> int:
     terms, nodes = it.kept_apart, it.usable if among is None else among
     if not terms:
         return most_copies(it, most, nodes)
-    return min(room_beside(it, most, staying(it)).within_apart(terms, it.world.index, nodes, most), most)
+    return min(open_room(it, most, staying(it)).within_apart(terms, it.world.index, nodes, most), most)
 
 
 def most_copies_by_domain(

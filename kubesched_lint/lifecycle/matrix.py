@@ -71,8 +71,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.setting)
         self._later = LaterTurns(self.setting, self.courses)
-        self._cut_short: dict[tuple[int, ...], str] = {}
-        """Group → why its search did not end."""
+        self._cut_short: set[tuple[int, ...]] = set()
+        """Groups whose search stopped at the cap on states."""
 
     def place(self, number: int) -> int | None:
         """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
@@ -261,7 +261,7 @@ class Matrix:
         event_outcomes = self._search(members, expected=expected)
         ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
         if event_outcomes is not None and ends is None:
-            self._cut_short[members] = _too_many_states(self.effort.states)
+            self._cut_short.add(members)
         return ends
 
     def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
@@ -269,11 +269,7 @@ class Matrix:
         if key not in self._searched:
             if len(members) == 1:
                 self._forget_others(members)
-            try:
-                with work.within(work.share(0, WITH_TRACES)):
-                    self._searched[key] = self._explored(members, expected=expected)
-            except work.OutOfWorkError as reason:
-                self._searched[key], self._cut_short[members] = None, str(reason)
+            self._searched[key] = work.tried(lambda: self._explored(members, expected=expected), None, WITH_TRACES)
         return self._searched[key]
 
     def _forget_others(self, members: tuple[int, ...]) -> None:
@@ -294,7 +290,7 @@ class Matrix:
         setting = self.setting
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
         if self.counting.exceeds(members, self.effort.states, preempting=driving):
-            self._cut_short[members] = _too_many_states(self.effort.states)
+            self._cut_short.add(members)
             return None
         explore = partial(
             story_of,
@@ -307,7 +303,7 @@ class Matrix:
         )
         stories = [explore(changed=changed) for changed in template_variants(setting, members)]
         if not all(story.sound for story in stories):
-            self._cut_short[members] = _too_many_states(self.effort.states)
+            self._cut_short.add(members)
             return None
         unready = []
         if setting.never_ready.intersection(members):
@@ -419,8 +415,8 @@ class Matrix:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
         followed = len(ends) + good
         missing = "" if followed else self._why_none(event, number)
-        if followed:
-            missing = next((why for group, why in self._cut_short.items() if number in group), "")
+        if followed and any(number in group for group in self._cut_short):
+            missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
         verdict, stuck, always = verdict_of(event, ends)
         cell = Cell(
             event,
@@ -440,8 +436,7 @@ class Matrix:
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
         if not self._is_made(self._everybody, event, number):
-            quota = _quota_of(self.setting, event, number)
-            return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
+            return _refused_by_quota(self.setting, event, number)
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 
@@ -468,12 +463,9 @@ class Matrix:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
 
 
-def _too_many_states(most: int) -> str:
-    return f"a search of more than {most:,} states: --states raises the limit"
-
-
-def _quota_of(setting: Setting, event: str, number: int) -> str:
+def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
     """Return which quota refuses pods of a workload, or of the first one that it does."""
     short = sorted(quotas.refused_in(setting, event, number))
     granted = quotas.cap(setting, number if number in short else short[0])
-    return granted.why if granted is not None else "a quota keeps pods from being made"
+    quota = granted.why if granted is not None else "a quota keeps pods from being made"
+    return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"

@@ -169,7 +169,7 @@ def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef
 
 
 def _is_told(cell: Cell) -> bool:
-    return cell.verdict != NONE and (cell.event != "drain" or cell.stuck or cell.verdict == UNKNOWN)
+    return cell.verdict != NONE and (cell.event != "drain" or cell.stuck)
 
 
 def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:

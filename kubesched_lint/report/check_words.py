@@ -132,13 +132,18 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
     if one.broken_glass:
         yield f"break-glass: {one.broken_glass}"
     fine = [event for event in one.events if not needs_a_word(event.cell)]
+    told: set[str] = set()
     for event in one.events:
-        if needs_a_word(event.cell) and (event.is_started or not one.blocks(least)):
+        cause = cause_of(event.cell)
+        is_repeated = cause in told or (event.cell.event == "rollout" and bool(told) and not event.is_started)
+        is_aside = not event.is_started and one.blocks(least)
+        if needs_a_word(event.cell) and (event.blocks(least) or not (is_repeated or is_aside)):
             yield _sentence(event, least)
+            told.add(cause)
     if fine:
         yield f"{joined([_title(event) for event in fine])}: {_fine(fine)}"
-    told = {event.cell.event for event in one.events if needs_a_word(event.cell)}
-    helps = [f for f in one.findings if f.help and f.evidence.event in told]
+    bad = {event.cell.event for event in one.events if needs_a_word(event.cell)}
+    helps = [f for f in one.findings if f.help and f.evidence.event in bad]
     for finding in helps[:1]:
         yield f"help ({finding.rule}): {finding.help}"
 

@@ -22,6 +22,9 @@ _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
 
+_MUTATED = " than its manifest"
+"""What notes say of pods that webhooks change: findings may rest on it."""
+
 _TO_ACT_ON = (" not shown", " can make no node", "no target reads ", ": judged as Kubernetes ")
 """What notes say of findings that are kept back, of pools that contradict themselves, and of what is left unjudged or
 judged otherwise; other notes are background."""
@@ -71,6 +74,8 @@ def _asides(report: Report) -> Iterator[str]:
         yield f"not read: {unread[0] if len(unread) == 1 else several}"
     if left := cut_short(report):
         yield f"not finished: {left}"
+    is_found = any(True for _ in open_findings(report))
+    yield from (note for note in summary.notes if is_found and _MUTATED in note)
     yield from (note for note in summary.notes if any(words in note for words in _TO_ACT_ON))
     if any(words in summary.configuration for words in _WEAKER):
         yield f"config: {summary.configuration}"

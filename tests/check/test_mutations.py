@@ -10,6 +10,7 @@ import pytest
 
 from kubesched_lint.library import fit, lint, load_cluster, simulate
 from tests.check.live import Live, Value, container, deployment, node, running, stored
+from tests.program import called
 
 FIXED = ("--node-groups", "complete")
 PROXY = container("istio-proxy", "250m", "istio/proxyv2:1")
@@ -43,6 +44,17 @@ def test_a_sidecar_makes_a_rollout_too_large_and_every_command_knows(live: Live,
     assert (deploy.verdict, deploy.proven) == ("bad", True)
     as_written = lint(objects=[new], cluster=cluster(*running(old)))
     assert "resource-exceeds-any-node" not in {finding.rule for finding in as_written.findings}
+
+
+def test_lint_with_a_file_tells_it_beside_a_finding(tmp_path: Path) -> None:
+    listed = [*map(node, "abc"), *running(stored(deployment("web", 3, cpu="3")), beside=(PROXY,))]
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    (tmp_path / "web.yaml").write_text(json.dumps(deployment("web", 3, cpu="3800m")))
+    done = called("lint", "web.yaml", "-c", "cluster.json", *FIXED, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "each pod of shop/web is 250m cpu and 64Mi memory larger than its manifest: istio-proxy" in done.stdout
+    why = called("why", "web", "web.yaml", "-c", "cluster.json", *FIXED, cwd=tmp_path)
+    assert "4050m" in why.stdout, why.stdout + why.stderr
 
 
 def test_pods_like_those_that_run_have_their_sidecar(tmp_path: Path) -> None:

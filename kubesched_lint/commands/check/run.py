@@ -169,7 +169,7 @@ def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef
 
 
 def _is_told(cell: Cell) -> bool:
-    return cell.verdict != NONE and (cell.event != "drain" or cell.stuck or cell.verdict == UNKNOWN)
+    return cell.verdict != NONE and (cell.event != "drain" or cell.stuck)
 
 
 def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:
@@ -210,6 +210,8 @@ def _missing(after: Version, cluster: Cluster) -> Iterator[str]:
 
 
 def _unknown_for_gaps(started: Sequence[Started], cluster: Cluster) -> Iterator[str]:
-    """Yield why it is unknown how something ends, if the API server did not return all lists."""
-    if cluster.gaps and any(one.is_open for one in started):
+    """Yield what the API server did not return, if it is unknown how something ends for another reason than work."""
+    cells = (event.cell for one in started for event in one.events if event.is_started)
+    lacking = [m for cell in cells if cell.verdict == UNKNOWN for m in cell.missing if not m.endswith(work.WHY)]
+    if cluster.gaps and lacking:
         yield from (f"not captured: {gap}" for gap in cluster.gaps)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.admission.mutating import EVICTION_TAINTS
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.limits import MOST_COMBINED
@@ -136,6 +137,7 @@ def with_halted(change: NodeChange, nodes: Sequence[Node]) -> NodeChange:
     The controller stops while every zone is out. It also stops in a zone in which more than two nodes are out, 55 % or
     more but not all, unless it is large (``pkg/controller/nodelifecycle``, ComputeZoneState, ReducedQPSFunc).
     """
+    work.spend(len(nodes))
     out, zones = change.unreachable, dict[tuple[str, str], list[Node]]()
     for node in change.nodes(nodes):
         zones.setdefault((node.labels.get(REGION, ""), node.labels.get(ZONE, "")), []).append(node)

@@ -17,8 +17,9 @@ move, from and to the same nodes. Its upper bounds hold anyhow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.contenders import counted, repelling
 from kubesched_lint.lifecycle.event_bounds import FRESH, Counted, EventBounds
@@ -243,12 +244,21 @@ def _most(setting: Setting, event: str, number: int, deleted: EventBounds) -> Co
         if not _leaves_empty(setting, event, pod, constraint) or not _counts_only_own(setting, number, constraint):
             continue
         domains = counted_domains(pod, constraint, setting.index)
-        taken = [any(not nodes & ~lost for nodes in domains.values()) for lost in losses(setting, event)]
-        if all(taken) and not is_short_of_domains(constraint, len(domains)):
+        whole = frozenset(domains.values())
+        takes_one = all(_takes_one(lost, whole) for lost in losses(setting, event))
+        if takes_one and not is_short_of_domains(constraint, len(domains)):
             pods = _most_beside_empty(wanted, len(domains), constraint.max_skew)
             if pods < best.pods:
                 best = Counted(pods, why_apart(setting, event, number))
     return best
+
+
+def _takes_one(lost: NodeSet, domains: Collection[NodeSet]) -> bool:
+    """Whether a loss takes all nodes of a domain."""
+    if lost in domains:
+        return True
+    work.spend(len(domains) // 4)
+    return any(not nodes & ~lost for nodes in domains)
 
 
 def _most_beside_empty(wanted: int, domains: int, skew: int) -> int:

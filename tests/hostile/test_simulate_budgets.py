@@ -18,8 +18,9 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.lifecycle import matrix
+from kubesched_lint.lifecycle import matrix, unreachable
 from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.hypotheses import made_unreachable
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -108,6 +109,24 @@ def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -
     kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
     assert free
     assert max(free) <= 0
+
+
+def test_a_loss_that_is_a_domain_takes_one_at_once() -> None:
+    """Of as many zones as nodes each was held against each loss, for each workload."""
+    domains = frozenset(1 << number for number in range(80))
+    spent = []
+    for lost in (1 << 40, 3 << 40):
+        with work.within(1e12) as meter:
+            assert unreachable._takes_one(lost, domains)
+        spent.append(meter.spent)
+    assert spent == [0, 20]
+
+
+def test_nodes_that_report_no_more_count_as_work() -> None:
+    nodes = cluster_of(SHAPES["own-zones"].make(30)).inventory.nodes
+    with work.within(1e12) as meter:
+        made_unreachable([nodes[0].name], nodes)
+    assert meter.spent >= 30
 
 
 def test_no_simulation_has_more_steps_than_ten_seconds_allow() -> None:

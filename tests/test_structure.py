@@ -24,10 +24,12 @@ JOINS = {
     "cluster/postings.py",  # pods and the terms of others
     "commands/audit/crowding.py",  # lost pods and nodes
     "lifecycle/counted.py",  # a workload and all others of a simulation
+    "lifecycle/hypotheses.py",  # lost nodes and all others
     "lifecycle/least.py",  # pods that must run and the workloads that may keep them out
     "lifecycle/parts.py",  # pods of others and the parts of a set
     "lifecycle/rooms.py",  # kinds of pods and nodes
     "lifecycle/coupling.py",  # terms and workloads of a simulation
+    "lifecycle/unreachable.py",  # losses and the domains of a spread
     "linter/duplicate_definitions.py",  # files and definitions
     "linter/lint.py",  # findings, and the worlds in which they are judged again
     "linter/variants.py",  # folders and definitions
@@ -40,6 +42,7 @@ SEARCHES = {
     "lifecycle/explore.py",  # states and courses
     "lifecycle/narrate.py",  # states that are told
     "lifecycle/gangs.py",  # orders of a gang
+    "lifecycle/oracle.py",  # states and the volumes of all
     "lifecycle/statefulset_pods.py",  # ordinals
     "lifecycle/stories.py",  # starts of courses
     "scheduler/pod_groups.py",  # attempts of a PodGroup

@@ -200,7 +200,9 @@ class Matrix:
         if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
-        surely = any_ends is not None and self._holds_for_all(event, number, any_ends) and self._is_followed(members)
+        surely = (
+            any_ends is not None and _says_all(self.setting, event, number, any_ends) and self._is_followed(members)
+        )
         if self._is_made(self._everybody, event, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
@@ -214,13 +216,6 @@ class Matrix:
         if self._has_other_pods(scope, number):
             return doubted(with_counted(cell, bounds), scope.open_)
         return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
-
-    def _holds_for_all(self, event: str, number: int, any_ends: Sequence[FinalState]) -> bool:
-        """Whether some of the ends for any scheduler cannot say anything else of a cell than all of them."""
-        verdict, stuck, always = verdict_of(event, any_ends)
-        if verdict == BAD:
-            return stuck == always and tries_all_templates(self.setting, event, number)
-        return verdict == FINE
 
     def _is_made(self, members: Sequence[int], event: str, number: int) -> bool:
         """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
@@ -461,6 +456,14 @@ class Matrix:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
+
+
+def _says_all(setting: Setting, event: str, number: int, any_ends: Sequence[FinalState]) -> bool:
+    """Whether some of the ends for any scheduler cannot say anything else of a cell than all of them."""
+    verdict, stuck, always = verdict_of(event, any_ends)
+    if verdict == BAD:
+        return stuck == always and tries_all_templates(setting, event, number)
+    return verdict == FINE
 
 
 def _refused_by_quota(setting: Setting, event: str, number: int) -> str:

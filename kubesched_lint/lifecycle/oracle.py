@@ -97,7 +97,6 @@ class Oracle:
         self._asked_of = 0
         """Number of revisions that ``_may_miss`` covers."""
         self._base = self._unbound = self.cluster.storage
-        """Of the snapshot, and with the claims of the first ``_slots_claimed`` slots."""
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
         self._shown_away = _NO_CLAIMS

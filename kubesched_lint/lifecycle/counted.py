@@ -66,8 +66,7 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
     It leaves out the least pods, which cost more than all else. False where it does not know: ``count`` decides.
     """
     workload = setting.workloads[number]
-    events = ("deploy", "rollout", "hpa-max", "scale-down")
-    is_plain = event in events and workload.kind != "DaemonSet" and not workload.suspended
+    is_plain = event in ("deploy", "rollout", "hpa-max", "scale-down") and not workload.suspended
     if not is_plain or setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)):
         return False
     work.spend(work.SETUP)
@@ -77,6 +76,8 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
         return False
     if event in ("deploy", "scale-down"):
         return True
+    if workload.kind == "DaemonSet" and (_surges_on_port(setting, number) or _surges_in_vain(setting, number)):
+        return False
     needed = _needed_beside(setting, number, wanted)
     both = most_placed(setting, number, needed, ROLLING) if needed else exact
     return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
@@ -243,12 +244,8 @@ def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     exact = placed(setting, number, wanted)
     if exact is not None:
         return EventBounds(wanted, exact, exact)
-    least = _least(setting, number, wanted, FRESH)
-
-    def most() -> Counted:
-        return most_placed(setting, number, wanted, OTHERS_STAY)
-
-    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
+    most = most_placed(setting, number, wanted, OTHERS_STAY)
+    return EventBounds(wanted, lambda: _least(setting, number, wanted, FRESH), most)
 
 
 def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
@@ -265,27 +262,25 @@ def _least(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = OT
     return least_placed(setting, number, wanted, meanwhile)
 
 
-def rollout_at(setting: Setting, number: int, size: int) -> EventBounds:
-    """Return bounds of a rollout of a Deployment that an autoscaler has brought to ``size`` pods.
+def stuck_at(setting: Setting, number: int, size: int) -> Counted | None:
+    """Return the most pods of a Deployment that no rollout brings to an end once an autoscaler asks for ``size``.
 
-    Where pods run, or a quota counts them, it is not known what stands at that time, and nothing is claimed.
+    None if one may end. Where pods run, or a quota counts them, it is not known what stands at that time.
     """
     emptied = guests_of(setting).gone_at_best("rollout", number)
     known = not (setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)))
     if setting.workloads[number].kind != "Deployment" or not known or emptied is None:
-        return EventBounds(size, Counted(0, "not counted"), Counted(size, "not counted"))
-    return _rollout(emptied, number, size)
+        return None
+    return _never_ends(emptied, number, size)
 
 
 def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     workload = setting.workloads[number]
     bounds = _placed(setting, number, wanted)
-    if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
+    if _surges_on_port(setting, number):
         bounds.never_stuck = False
-        bounds.always_stuck = bounds.least.pods > 0
-        why = "a surging pod needs the host port that the old pod on its node holds"
-        bounds.most = Counted(wanted, why)
-        bounds.always_stuck = bounds.always_stuck or _surges_in_vain(setting, number)
+        bounds.always_stuck = bounds.least.pods > 0 or _surges_in_vain(setting, number)
+        bounds.most = Counted(wanted, "a surging pod needs the host port that the old pod on its node holds")
         return bounds
     if _surges_in_vain(setting, number):
         bounds.never_stuck, bounds.always_stuck = False, True
@@ -294,24 +289,43 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
         )
         return bounds
     total = rolling_total(setting, number, wanted)
-    more = _least(setting, number, total, ROLLING)
-    bounds.never_stuck = more.pods >= total
-    if bounds.never_stuck:
-        return bounds
     kept = workload.kind != "Deployment" and not workload.claim_templates
-    bounds.least = Counted(bounds.least.pods if kept else 0, more.why)
+
+    def more() -> Counted:
+        return _least(setting, number, total, ROLLING)
+
+    def least() -> Counted:
+        return Counted(bounds.least.pods if kept else 0, more().why)
+
+    stuck = _never_ends(setting, number, wanted)
+    if stuck is None:
+        bounds.never_stuck = more().pods >= total
+        if bounds.never_stuck:
+            return bounds
+    rolled = EventBounds(wanted, least, stuck or bounds.most)
+    rolled.never_stuck, rolled.always_stuck = False, stuck is not None
+    return rolled
+
+
+def _never_ends(setting: Setting, number: int, wanted: int) -> Counted | None:
+    """Return the most pods of a rollout that no order ends; None if one may end."""
     new = most_of_template(setting, number, wanted)
-    if new.pods < wanted:
-        bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        both = most_placed(setting, number, wanted, ROLLING)
-        bounds.most = new._replace(pods=both.pods)
-    elif needed := _needed_beside(setting, number, wanted):
-        room, beside = (most(setting, number, needed, ROLLING) for most in (most_placed, most_beside))
-        room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
-        if room.pods < needed:
-            bounds.always_stuck = True
-            bounds.most = room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}")
-    return bounds
+    if new.pods < wanted:  # old ones may run beside them
+        return new._replace(pods=most_placed(setting, number, wanted, ROLLING).pods)
+    needed = _needed_beside(setting, number, wanted)
+    if not needed:
+        return None
+    room = most_placed(setting, number, needed, ROLLING)
+    beside = most_beside(setting, number, needed, ROLLING)
+    room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
+    return room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}") if room.pods < needed else None
+
+
+def _surges_on_port(setting: Setting, number: int) -> bool:
+    """Whether a DaemonSet creates each new pod beside an old one that holds its host port."""
+    workload = setting.workloads[number]
+    surges = workload.kind == "DaemonSet" and daemon_bounds(workload.strategy, setting.wanted(number))[0]
+    return bool(surges and setting.pods[number].host_ports)
 
 
 def _surges_in_vain(setting: Setting, number: int) -> bool:
@@ -379,17 +393,15 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     A ReplicaSet deletes pods without a node first (``controller_utils.go``, ActivePodsWithRanks). An OrderedReady
     StatefulSet deletes its highest ordinals; it has none above the one that waits.
     """
-    before = _placed(setting, number, setting.wanted(number))
     size = size_after(setting, event, number)
-    least = _least(setting, number, size, FRESH)
-    if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
-        kept = Counted(min(size, before.least.pods), before.least.why)
-        least = max(least, kept, key=lambda counted: counted.pods)
 
-    def most() -> Counted:
-        return most_placed(setting, number, size, OTHERS_STAY)
+    def least() -> Counted:
+        before, fewer = _placed(setting, number, setting.wanted(number)), _least(setting, number, size, FRESH)
+        if not before.never_stuck and setting.workloads[number].pod_management == "Parallel":
+            return fewer
+        return max(fewer, Counted(min(size, before.least.pods), before.least.why), key=lambda counted: counted.pods)
 
-    return EventBounds(size, least, _most(setting, number, size, least, most))
+    return EventBounds(size, least, most_placed(setting, number, size, OTHERS_STAY))
 
 
 def _without_one(setting: Setting, number: int, meanwhile: Meanwhile) -> EventBounds:

@@ -70,11 +70,11 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
     return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
 
 
-def stuck_there(cell: Cell, bounds: EventBounds) -> Cell:
+def stuck_there(cell: Cell, most: Counted) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
     stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, worst=None, best=None, missing=())
     text = f"{cell.bound}/{cell.wanted} stuck"
-    return replace(bounded(stuck, bounds.most, by_itself=cell.is_counted), text=text)
+    return replace(bounded(stuck, most, by_itself=cell.is_counted), text=text)
 
 
 _ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}

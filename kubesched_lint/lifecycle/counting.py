@@ -21,8 +21,10 @@ from kubesched_lint.model.pod import Pod
 
 
 class Counting:
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, *, narrates: bool = True) -> None:
+        """``narrates``: as in ``Effort``."""
         self.setting = setting
+        self._narrates = narrates
         self._known: dict[tuple[str, int], EventBounds] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
@@ -41,6 +43,8 @@ class Counting:
             with_devices(bounds, self.setting, members, number)
             if not (bounds.is_fine or bounds.is_bad):
                 sharpened(self.setting, event, number, bounds)
+            if bounds.is_bad and not self._narrates:
+                bounds.leave_least_out()
             self._known[event, number] = bounds
         return bounds
 

@@ -43,6 +43,8 @@ class Effort(NamedTuple):
     runs: int = 4
     nodes: int = 16
     seed: int = 1
+    narrates: bool = True
+    """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
 
 
 class _Start(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -62,23 +63,54 @@ ROLLING = Meanwhile(others_stay=True, mixed=True)
 
 
 class EventBounds:
-    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
+    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end.
 
-    __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
+    ``least`` may be a function that counts them: they cost more than all else, and are not asked for where the most
+    pods are too few.
+    """
 
-    def __init__(self, wanted: int, least: Counted, most: Counted) -> None:
+    __slots__ = ("_least", "_never_stuck", "always_stuck", "most", "wanted")
+
+    def __init__(self, wanted: int, least: Counted | Callable[[], Counted], most: Counted) -> None:
         self.wanted = wanted
-        self.least = least
+        self._least = least
+        self._never_stuck: bool | None = None
         self.most = most
-        self.never_stuck = least.pods >= wanted
         self.always_stuck = False
         """For a drain: stuck on each node that has pods of the workload."""
 
     @property
+    def least(self) -> Counted:
+        if not isinstance(self._least, Counted):
+            self._least = self._least()
+        return self._least
+
+    @least.setter
+    def least(self, least: Counted) -> None:
+        self._never_stuck = self.never_stuck
+        self._least = least
+
+    @property
+    def never_stuck(self) -> bool:
+        """Whether the event is sure to end; if nobody says so, whether the least pods were enough at first."""
+        if self._never_stuck is None:
+            self._never_stuck = self.least.pods >= self.wanted
+        return self._never_stuck
+
+    @never_stuck.setter
+    def never_stuck(self, is_sure: bool) -> None:
+        self._never_stuck = is_sure
+
+    def leave_least_out(self) -> None:
+        """Say that none is sure to run, unless somebody has counted the least pods already."""
+        if not isinstance(self._least, Counted):
+            self._least, self._never_stuck = Counted(0, "not counted"), bool(self._never_stuck)
+
+    @property
     def is_fine(self) -> bool:
-        return self.never_stuck and self.least.pods >= self.wanted
+        return self.most.pods >= self.wanted and self.never_stuck and self.least.pods >= self.wanted
 
     @property
     def is_bad(self) -> bool:
         """Whether every course ends badly: pods stay missing, or the rollout or drain never ends."""
-        return not self.is_fine and (self.always_stuck or self.most.pods < self.wanted)
+        return (self.always_stuck or self.most.pods < self.wanted) and not self.is_fine

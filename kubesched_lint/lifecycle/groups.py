@@ -27,9 +27,14 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
 
     def found() -> tuple[tuple[int, ...], ...]:
         contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
-        return _joined(setting, chain(pairwise(contended), _pairs(setting)))
+        return _joined(setting, chain(pairwise(contended), _tied(setting)))
 
     return _attempts(setting)[0].made(found)
+
+
+def _tied(setting: Setting) -> Iterator[tuple[int, int]]:
+    for members in acquainted(setting):
+        yield from pairwise(members)
 
 
 @once_per_setting

@@ -12,7 +12,7 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.at_once import AtOnce
-from kubesched_lint.lifecycle.counted import count, has_room, rollout_at
+from kubesched_lint.lifecycle.counted import count, has_room, stuck_at
 from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
@@ -69,7 +69,7 @@ class Matrix:
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self.counting = Counting(self.setting)
+        self.counting = Counting(self.setting, narrates=self.effort.narrates)
         self._later = LaterTurns(self.setting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -127,7 +127,7 @@ class Matrix:
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
         bounds = self.counting.bounds(event, members, place)
-        if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
+        if event == "hpa-max" and stuck_at(self.setting, place, bounds.wanted):
             return True
         if bounds.is_fine or bounds.is_bad:
             return bounds.is_bad
@@ -161,10 +161,8 @@ class Matrix:
 
     def _rolled_out_there(self, cell: Cell, number: int) -> Cell:
         """Return the cell of the maximum; it ends badly as well if no rollout at that size ever ends."""
-        bounds = rollout_at(self.setting, number, cell.wanted)
-        if not bounds.always_stuck:
-            return cell
-        return with_details(counted_cells.stuck_there(cell, bounds), (), self.setting, number)
+        stuck = stuck_at(self.setting, number, cell.wanted)
+        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number) if stuck else cell
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
@@ -174,6 +172,8 @@ class Matrix:
         scope = scope_of(self.setting, members)
         if self._stays_open(scope, number) and not bounds.is_bad:
             return self._as_counted(event, number, bounds, scope.open_)
+        if bounds.is_bad and not bounds.most.pods and not self.effort.narrates:
+            return self._as_counted(event, number, bounds, scope.open_, scope)
         try:
             with work.within(work.share(0, SEARCH)):
                 return self._followed(event, members, number, bounds)
@@ -367,12 +367,13 @@ class Matrix:
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
         bound = range_of(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
-        fine = bounds.is_fine
-        if not fine and self._is_made(self._everybody, event, number) and self.seeded.always_ends_well(event, number):
+        fine, bad = bounds.is_fine, bounds.is_bad
+        is_open = not (fine or bad) and self._is_made(self._everybody, event, number)
+        if is_open and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
-        ends = self._bad_ends(event, number) if bounds.is_bad else [] if fine else self.courses(event, number)
+        ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
-        if fine or (bounds.is_bad and (not ends or verdict_of(event, ends)[0] == BAD)):
+        if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
             cell = self._proven(event, number, bounds)
             return cell if fine else with_details(cell, ends, self.setting, number)
         if number in quotas.refused_in(self.setting, event, number):

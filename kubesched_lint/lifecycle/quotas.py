@@ -113,8 +113,8 @@ def _standing(setting: Setting, number: int) -> Iterator[int]:
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
-    highest = max(pod.priority or 0 for pod in setting.pods)
     rivals = {i for quota in _distinct(setting, number) for i in _users(setting)[quota]} - {number}
+    highest = max(pod.priority or 0 for pod in setting.pods) if rivals else 0
     for i in sorted(rivals):
         workload, pod = setting.workloads[i], setting.pods[i]
         is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled

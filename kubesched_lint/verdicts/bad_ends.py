@@ -13,7 +13,7 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.analysis.worlds import cron_runs
-from kubesched_lint.lifecycle.counted import rollout_at
+from kubesched_lint.lifecycle.counted import stuck_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
@@ -24,7 +24,7 @@ from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member, World, once_per_world
 
-EFFORT = Effort(states=1_000, runs=1)
+EFFORT = Effort(states=1_000, runs=1, narrates=False)
 """How far the cells of ``lint`` are searched."""
 
 
@@ -117,7 +117,7 @@ class _Ends:
         number = self._numbers.get(it.workload)
         place = None if number is None else self._table.matrix.place(number)
         setting = self._table.matrix.setting
-        return place is not None and all(rollout_at(setting, place, size).always_stuck for size in sizes)
+        return place is not None and all(stuck_at(setting, place, size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
         cells = self._table.bad_end(event, number)

@@ -197,12 +197,17 @@ class Refuter:
 
     @cached_property
     def _set(self) -> Sequence[Workload]:
-        """The workloads that a run of the whole set can place, in apply order.
+        """The workloads that a run of the whole set can place, in apply order; none if no run takes so many pods.
 
         If it has others, pods with affinity may wait for pods that no run creates, so they are left out.
         """
-        members = [w for w in self._world.as_deployed if not w.suspended]
-        found = [w for w in members if self._is_followed(w)]
+        members, found, pods = [w for w in self._world.as_deployed if not w.suspended], list[Workload](), 0
+        for workload in members:
+            if self._is_followed(workload):
+                found.append(workload)
+                pods += pods_wanted(self._world.member(workload))
+                if pods > MOST_DECISIONS:
+                    return ()
         return found if len(found) == len(members) else [w for w in found if not w.pod.required_affinity]
 
     def _is_followed(self, workload: Workload) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.analysis.nearest import nearest_node
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
@@ -119,8 +120,6 @@ def unknown_host(conditions: Iterable[Requirement], world: World) -> str:
 
 def is_unknown_host(name: str, world: World) -> bool:
     """Return whether a node may have this name; one that reads like a made-up name is a misspelt one."""
-    from kubesched_lint.analysis.nearest import nearest_node
-
     return may_be_a_node(name, world) and not nearest_node(world, name)
 
 

@@ -13,7 +13,6 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
@@ -91,7 +90,6 @@ def least_placed(
     (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
     ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of a revision that some selectors miss.
     """
-    work.spend(work.CALL)
     pod, index = as_checked(setting.pods[number]), setting.index
     tie = tie_of(setting, number, wanted, fresh=fresh)
     if tie is None:

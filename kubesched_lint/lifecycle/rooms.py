@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
@@ -18,9 +17,6 @@ from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.capacity import copies, kind_of_copies
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
-
-_NODES_A_STEP = 4
-"""Nodes whose room one step of ``work`` pays for."""
 
 
 class Room(NamedTuple):
@@ -67,7 +63,6 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
-        work.spend(usable.bit_count() // _NODES_A_STEP)
         on = dict(copies(pod, setting.cluster, usable, most))
         if len(known) >= MOST_KEPT:
             known.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -96,7 +95,7 @@ class RunningPods:
         if pod.varying:
             yield from ((group, term) for group in self.alike for term in group.pod.required_anti_affinity)
             return
-        for number, term_number in sorted(chain.from_iterable(posted_for(pod, self._terms))):
+        for number, term_number in sorted(posted_for(pod, self._terms)):
             group = self.alike[number]
             yield group, group.pod.required_anti_affinity[term_number]
 

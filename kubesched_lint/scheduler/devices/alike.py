@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceClaim, DeviceClass, DeviceRequest, ResourceSlice
 from kubesched_lint.scheduler.devices.constraints import attribute_of
@@ -125,7 +124,6 @@ class Looks:
     def _slice(self, each: ResourceSlice) -> int:
         found = self._of_slice.get(each)
         if found is None:
-            work.spend(len(each.devices) * (4 + len(self._expressions)))
             seen = (each.is_per_device, *(self._device(each.driver, device) for device in each.devices))
             found = self._of_slice[each] = self._number(seen)
         return found

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.analysis.worlds import cron_runs
@@ -97,6 +98,7 @@ class _Ends:
 
     def __init__(self, world: World) -> None:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
+        work.spend(work.SETUP * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
         self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(world))}
         self._known: dict[str, dict[int, BadEnd | None]] = {}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.project.changed import Changes, changes_since
 
 if TYPE_CHECKING:
     from kubesched_lint.linter.options import Options
     from kubesched_lint.manifests.inputs import Progress
+    from kubesched_lint.project.changed import Changes
     from kubesched_lint.project.config import Given
     from kubesched_lint.rulebook.library import Rulebook
 
@@ -58,6 +58,8 @@ class Before(Struct, frozen=True):
         """Return the changes; a fix makes further ones. Raises ChangedError."""
         if not request.mending:
             return self.changes
+        from kubesched_lint.project.changed import changes_since  # git, which a run without --changed does not need
+
         return changes_since(self.changes.base, request.paths)
 
 

@@ -28,6 +28,7 @@ SEARCHES = {
     "lifecycle/statefulset_pods.py",  # ordinals
     "scheduler/devices/allocator.py",  # devices for a claim
     "scheduler/framework.py",  # nodes for a pod
+    "scheduler/pod_groups.py",  # nodes for each pod of a gang
     "verdicts/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
 SOLVER = {"lifecycle/filling.py"}

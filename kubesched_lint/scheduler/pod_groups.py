@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
@@ -251,6 +252,7 @@ class _Courses:
 
     def _with(self, pod: Pod, position: int, step: _Step, placed: int) -> Iterator[Attempt]:
         state = self._cycle.state
+        work.spend(work.PLACE)
         mark = state.mark()
         self._cycle.put(pod, position)
         yield from self._from(step, placed)

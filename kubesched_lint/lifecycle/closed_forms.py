@@ -25,7 +25,7 @@ from kubesched_lint.text import plural
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
     pod = as_checked(setting.pods[number])
-    if number in quota_short(setting) or not stands_alone(setting, number):
+    if number in quota_short(setting) or not meets_nobody(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
@@ -62,7 +62,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
-def stands_alone(setting: Setting, number: int) -> bool:
+def meets_nobody(setting: Setting, number: int) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
     return (
         not setting.running

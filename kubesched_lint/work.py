@@ -10,14 +10,10 @@ inside count for the outer limits too. Outside all limits nothing is counted. A 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import local
 from typing import TypeVar
 
 from kubesched_lint.findings import UncheckedError
-
-try:
-    from _thread import _local as local  # what threading gives, without importing it
-except ImportError:  # not CPython
-    from threading import local
 
 T = TypeVar("T")
 WHY = "the work for it has a limit, and this input goes beyond it"
@@ -49,13 +45,13 @@ def spend(steps: int = 1) -> None:
     _LIMITS.left = left
     if left < 0:
         raise OutOfWorkError(WHY)
+    go_on()
+
+
+def go_on() -> None:
+    """Raise StoppedError when the run is given up. ``lint`` asks for each finding: most rules pass no gate."""
     if _LIMITS.is_stopped is not None and _LIMITS.is_stopped():
         raise StoppedError
-
-
-def owe(steps: int) -> None:
-    """Count steps amid a change that must not be interrupted: the next ``spend`` raises in its place."""
-    _LIMITS.left -= steps
 
 
 def share(least: int, part: float = 4) -> float:
@@ -94,7 +90,7 @@ class Attempts:
 
 
 class stoppable:  # noqa: N801 - reads as a sentence: with stoppable(…)
-    """Ask ``is_stopped`` at every ``spend`` of this thread; it may be called a million times a second."""
+    """Ask ``is_stopped`` at every ``spend`` and ``go_on`` of this thread; it may be called a million times a second."""
 
     __slots__ = ("_before", "_is_stopped")
 

@@ -244,7 +244,6 @@ class Admission:
             at = causes[0].path
             yield AdmissionRefusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
         for limits in differing:
-            work.spend(work.CALL)
             found = tuple(broken(pod, limits))
             if found:
                 yield AdmissionRefusal(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.coming import Queued, first_pods, queued_pods, scheduled_pod
@@ -21,8 +22,6 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from random import Random
-
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.world.world import World
 
@@ -90,8 +89,6 @@ class Drawing:
 
     @cached_property
     def random(self) -> Random:
-        from random import Random
-
         return Random(self._seed)
 
     def any_fit(self, nodes: NodeSet) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,8 +58,6 @@ class Coming(Struct, frozen=True):
         """Return the entries, which are in apply order, in the order of this trial."""
         found = list(entries)
         if self.mixed:
-            from random import Random
-
             Random(self.seed).shuffle(found)
             for one in found:
                 one.alternate = True

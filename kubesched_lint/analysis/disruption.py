@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.postings import Posted, post_in, posted_in
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
@@ -90,13 +89,11 @@ class Budgets:
             return
         found: list[tuple[int, DisruptionBudget]] = []
         labels = labels_when_created(workload)
-        for group in chain.from_iterable(posted_in(workload.namespace, labels, posted)):
-            work.spend(work.LOOK)
+        for group in posted_in(workload.namespace, labels, posted):
             if group.covers(workload.namespace, labels):
                 found += group.budgets
         seen = set()
         for _, budget in sorted(found, key=lambda one: one[0]):
-            work.spend()
             if budget.name not in seen:
                 seen.add(budget.name)
                 yield budget
@@ -134,7 +131,6 @@ class Budgets:
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
         assert budget.selector is not None
         for workload in self._world.selection.near(budget.selector, (budget.namespace,)):
-            work.spend(work.LOOK)
             if covers(budget, workload.namespace, labels_when_created(workload)):
                 yield workload
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -84,7 +83,6 @@ class Carried:
             found = self._distinct[keys] = [
                 {k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows
             ]
-        work.spend(len(found) * len(keys))
         return found
 
     def meets(self, condition: Requirement) -> bool:

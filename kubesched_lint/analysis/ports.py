@@ -8,7 +8,6 @@ from itertools import chain
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
@@ -133,7 +132,6 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
     found: list[Crowd] = []
     alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
-        work.spend(work.LOOK * (len(found) + len(alone) + 1))
         near = [crowd for crowd in found if crowd.has_no_room_for(user)]
         for others in alone.values():
             while others and Crowd(others[-1]).has_no_room_for(user):

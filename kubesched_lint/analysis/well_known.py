@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.analysis.nearest import nearest_node
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
@@ -122,8 +123,6 @@ def is_unknown_host(name: str, world: World) -> bool:
 
     ``node1`` beside the made-up ``node`` is no slip: people number nodes so.
     """
-    from kubesched_lint.analysis.nearest import nearest_node
-
     if not may_be_a_node(name, world):
         return False
     near = nearest_node(world, name)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 
 from kubesched_lint.analysis.joint import demands_of
-from kubesched_lint.analysis.ports import (
-    REASON,
-    Crowd,
-    Key,
-    PortUser,
-    crowds,
-    host_port_users,
-    ports_of,
-    taken_by_running,
-    user_of,
-)
+from kubesched_lint.analysis.port_crowds import crowds_of, own_nodes
+from kubesched_lint.analysis.ports import REASON, Crowd, PortUser, taken_by_running
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import many
@@ -28,49 +19,12 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    wanted, nodes = lasting_pods_wanted(it), _nodes(it)
+    wanted, nodes = lasting_pods_wanted(it), own_nodes(it)
     if not wanted or wanted > nodes.bit_count():
         return  # too many for its nodes even alone: hostport-replicas-exceed-nodes
     yield from _running(it, wanted, nodes)
-    for crowd in _crowds(it.world).get(it.workload, ()):
+    for crowd in crowds_of(it.world).get(it.workload, ()):
         yield _hazard(it, crowd)
-
-
-@once_per_world
-def _crowds(world: World) -> Mapping[Workload, Sequence[Crowd]]:
-    """Workload → the crowds that it reports; a crowd that shares several ports counts once."""
-    rank = {workload: number for number, workload in enumerate(world.as_deployed)}
-    distinct: dict[frozenset[Workload], Crowd] = {}
-    for key, users in host_port_users(world).items():
-        ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
-        for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
-            distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
-    found: dict[Workload, list[Crowd]] = {}
-    for crowd in distinct.values():
-        assert crowd.reporter is not None
-        found.setdefault(crowd.reporter.workload, []).append(crowd)
-    return found
-
-
-def _without_alternatives(users: Iterable[Workload]) -> Iterator[Workload]:
-    """Yield one workload of each name: a DaemonSet and a Deployment in two files are two ways to run one program."""
-    first: dict[tuple[str, str], Workload] = {}
-    for workload in users:
-        other = first.setdefault((workload.namespace, workload.name), workload)
-        if other.kind == workload.kind or _path(other) == _path(workload):
-            yield workload
-
-
-def _path(workload: Workload) -> str:
-    return workload.source.path if workload.source else ""
-
-
-def _users(world: World, key: Key, workloads: Iterable[Workload]) -> Iterator[PortUser]:
-    """Yield the users of a port that fit their own nodes."""
-    for workload in workloads:
-        pods, nodes = lasting_pods_wanted(world.member(workload)), _nodes(world.member(workload))
-        if 0 < pods <= nodes.bit_count():
-            yield user_of(ports_of(world)[workload][key], workload, pods, nodes)
 
 
 def _hazard(it: Member, crowd: Crowd) -> Hazard:
@@ -118,11 +72,6 @@ def _supply(users: Iterable[PortUser]) -> int:
 def _places_asked_for(world: World) -> Mapping[Workload, int]:
     """Workload → its pods that surely reach the scheduler: it is defined once and not gated."""
     return {demand.workload: demand.count for demand in demands_of(world)}
-
-
-def _nodes(it: Member) -> NodeSet:
-    """The nodes that its pods may use."""
-    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable
 
 
 def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:

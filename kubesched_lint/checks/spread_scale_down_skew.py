@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.checks._limits import MOST_NODES, MOST_WORKLOADS
+from kubesched_lint.checks._skews import ends_of_scaling
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
-from kubesched_lint.lifecycle.event_outcomes import scale_event
-from kubesched_lint.lifecycle.limits import MOST_PODS
-from kubesched_lint.lifecycle.skew import skews
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.policy import Autoscaler
@@ -21,8 +15,6 @@ from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.skew import Skew
-
-_RUNS = 10
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -40,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if worst <= constraint.max_skew or not selector.matches(pod.labels):
             continue
         if ends is None:
-            ends = _ends(it, scaler)
+            ends = ends_of_scaling(it, scaler)
         evidence = _evidence(it, constraint, scaler, room.domains, worst, ends)
         if evidence is not None:
             yield Hazard(
@@ -90,19 +82,3 @@ def _evidence(
                 ),
             )
     return pattern(counted)
-
-
-def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
-    """Skews after the autoscaler has shrunk it to its minimum, in simulated runs; empty if that is not possible."""
-    low, high = max(scaler.min_replicas, 1), scaler.max_replicas
-    large = len(it.world.manifests.workloads) > MOST_WORKLOADS or len(it.world.index) > MOST_NODES or high > MOST_PODS
-    if large or it.world.pools:
-        return ()
-    start = setting_of(it.world)
-    number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)
-    if number is None:
-        return ()
-    sized = list(start.workloads)
-    sized[number] = replace(sized[number], replicas=high)
-    setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
-    return tuple(skews(setting, number, runs=_RUNS, only=scale_event(low)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks.spread_rollout_skew import bumped_by_hand
+from kubesched_lint.analysis.version_labels import bumped_by_hand
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.world import Member
 

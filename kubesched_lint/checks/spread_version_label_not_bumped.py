@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks.spread_rollout_skew import bumped_by_hand
+from kubesched_lint.analysis.version_labels import bumped_by_hand
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.text import SHOWN, first_few, many, plural
 from kubesched_lint.world.former import former, template_changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import correction_of
 from kubesched_lint.findings import Hazard, Path, Severity, pattern
@@ -18,11 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
     is_sketch = it.world.cluster is not None and it.world.cluster.origin == "sketch"
     for key, at in _topology_keys(pod):
         correction = correction_of(key)
-        if correction is None:
-            continue
-        from kubesched_lint.analysis.nearest import nodes_carry
-
-        if nodes_carry(it.world, key):
+        if correction is None or nodes_carry(it.world, key):
             continue
         # A sketch need not write what clouds set; if it has neither label, nothing is known.
         is_open = is_sketch and correction.deprecated and not nodes_carry(it.world, correction.key)

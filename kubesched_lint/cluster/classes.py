@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice
 
-from kubesched_lint import work
 from kubesched_lint.cluster.known_pods import KnownPods, class_key
 from kubesched_lint.cluster.labelled import PodIndex
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.postings import HeldTerms, Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
@@ -128,7 +126,6 @@ class PodClasses:
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
         bit = 1 << made.number
-        work.owe(work.CALL + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._of_priority.setdefault(pod.priority or 0, []).append(made)
         self.index.add(pod.namespace, pod.labels)
@@ -150,8 +147,7 @@ class PodClasses:
     # --- selection --------------------------------------------------------------------------------------------------
 
     def members(self, classes: ClassSet) -> Iterator[PodClass]:
-        work.spend(classes.bit_count() // 2)
-        return (self.all[i] for i in positions(classes))
+        return map(self.all.__getitem__, self.index.listed(classes))
 
     # --- pods per node ----------------------------------------------------------------------------------------------
 
@@ -170,15 +166,12 @@ class PodClasses:
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
     def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
-        """Yield every term that might score a pod, of those numbered ``since`` and higher.
+        """Return every term that might score a pod, of those numbered ``since`` and higher.
 
         The caller checks selector and namespace.
         """
         self._post_pulls()
-        for posted in posted_for(pod, self._pulls):
-            first = bisect_left(posted, since, key=lambda pull: pull.number)
-            work.spend(work.LOOK * (len(posted) - first))
-            yield from islice(posted, first, None)
+        return posted_for(pod, self._pulls, lambda posted: bisect_left(posted, since, key=lambda pull: pull.number))
 
     @property
     def pulls(self) -> int:

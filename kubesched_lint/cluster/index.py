@@ -9,7 +9,6 @@ from itertools import compress, repeat
 from math import inf
 from operator import and_, attrgetter, is_
 
-from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
 from kubesched_lint.identity import ByIdentity, Itself
@@ -66,8 +65,6 @@ class NodeIndex(LabelIndex):
             (found, of(some)) for found, some in alike.items()
         ]
         """The taints of nodes, with the nodes that share them; other nodes may have the same taints once more."""
-        # Each taint is hashed.
-        work.spend(len(self.nodes) // 16 + sum(len(found) for found, _ in self.taint_sets) // 2)
         self.cordoned: NodeSet = of(compress(at, map(_CORDONED, self.nodes)))
         taints: dict[Taint, NodeSet] = {}
         for found, nodes_with in self.taint_sets:

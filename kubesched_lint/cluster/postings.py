@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Generic, TypeVar
 
 from kubesched_lint import work
@@ -33,19 +34,31 @@ def post_in(spaces: Sequence[str | None], item: T, selector: Selector | None, po
             posted.setdefault(space, {}).setdefault(label, []).append(item)
 
 
-def posted_for(pod: Pod, posted: Posted[T]) -> Iterator[Sequence[T]]:
-    """Yield the items that are posted under the namespace of a pod and one of its labels, or under any."""
-    return posted_in(pod.namespace, pod.labels, posted)
+def _all_of(_: Sequence[object]) -> int:
+    return 0
 
 
-def posted_in(namespace: str, labels: Mapping[str, str], posted: Posted[T]) -> Iterator[Sequence[T]]:
-    """Yield the items that are posted under a namespace and one of these labels, or under any."""
+def posted_for(pod: Pod, posted: Posted[T], first: Callable[[Sequence[T]], int] = _all_of) -> Iterator[T]:
+    """Yield the items that may select a pod: ``posted_in`` its namespace for its labels."""
+    return posted_in(pod.namespace, pod.labels, posted, first)
+
+
+def posted_in(
+    namespace: str, labels: Mapping[str, str], posted: Posted[T], first: Callable[[Sequence[T]], int] = _all_of
+) -> Iterator[T]:
+    """Yield the items that are posted under a namespace and one of these labels, or under any; each costs a look.
+
+    ``first``: of items that are posted together → the place of the first one to yield.
+    """
     for space in (None, namespace):
         by_label = posted.get(space)
         if by_label:
             for label in (None, *labels.items()):
                 if label in by_label:
-                    yield by_label[label]
+                    items = by_label[label]
+                    start = first(items)
+                    work.spend(work.LOOK * (len(items) - start))
+                    yield from islice(items, start, None)
 
 
 class Holders(Generic[T]):
@@ -79,9 +92,9 @@ class HeldTerms(Generic[T]):
 
     def possible(self, pod: Pod) -> Iterator[Holders[T]]:
         """Yield the holders of every term that might select a pod; the caller checks selector and namespace."""
-        for posted in posted_for(pod, self._posted):
-            work.spend(2 * len(posted) + sum(len(holders.items) for holders in posted) // 4)
-            yield from posted
+        for holders in posted_for(pod, self._posted):
+            work.spend(len(holders.items) // 4)
+            yield holders
 
     @property
     def topology_keys(self) -> frozenset[str]:

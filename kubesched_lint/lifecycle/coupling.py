@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from kubesched_lint import work
 from kubesched_lint.cluster.labelled import PodIndex
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.postings import HeldTerms
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
@@ -82,9 +81,8 @@ class PodSelection:
         """Return the numbers of the pods that a term or selector of a pod in ``namespace`` selects, ascending."""
         found = self._found.get((asked, namespace))
         if found is None:
-            found = tuple(positions(self._selected(asked, namespace)))
+            found = tuple(self._index.listed(self._selected(asked, namespace)))
             found = self._found[asked, namespace] = self._same.setdefault(found, found)
-        work.spend(len(found) // 2)
         return found
 
     def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:
@@ -109,6 +107,5 @@ class PodSelection:
 def selecting_terms(held: HeldTerms[T], pod: Pod, state: ClusterState) -> Iterator[tuple[PodAffinityTerm, Sequence[T]]]:
     """Yield each term of required anti-affinity that selects the pod, with its holders."""
     for holders in held.possible(pod):
-        work.spend(2)
         if selects_pod(holders.term, holders.namespace, pod, state):
             yield holders.term, holders.items

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
+from random import Random
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -30,7 +31,6 @@ from kubesched_lint.lifecycle.explore import (
     explore,
     explore_by_runs,
     in_turn,
-    seeded,
 )
 from kubesched_lint.lifecycle.known_moves import KnownMoves
 from kubesched_lint.lifecycle.limits import MOST_FOLLOWED, MOST_WORK
@@ -261,7 +261,7 @@ class Story:
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         origins: dict[State, State] = {}
-        random = seeded(f"{self.seed} {len(self.phases)}") if self.runs else None
+        random = Random(f"{self.seed} {len(self.phases)}") if self.runs else None
         whole = True
         for state in self.states:
             starts = list(islice(enter(state), MOST_FOLLOWED if self.runs else self.most_states + 1))
@@ -390,7 +390,7 @@ class Story:
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
-        among = one_draw(seeded(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
+        among = one_draw(Random(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:
             sets = transitions.replica_sets(number, transitions.counts(state))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from random import Random
 
 from msgspec import Struct, field
 
@@ -15,24 +15,14 @@ from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
 
-if TYPE_CHECKING:
-    from random import Random
-
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
-Draw = Callable[[State, "Random"], Move | None]
+Draw = Callable[[State, Random], Move | None]
 """A random one of these moves, found without listing them all."""
 Enter = Callable[[State], Iterator[State]]
 """Yields the starts of a phase from an end of the phase before it."""
 
 DEFAULT_STATES = 20_000
-
-
-def seeded(seed: int | str) -> Random:
-    """Return what draws from a seed; ``random`` takes time to import, and a search draws nothing."""
-    from random import Random
-
-    return Random(seed)
 
 
 def as_it_is(state: State) -> Iterator[State]:
@@ -157,7 +147,7 @@ def run_once(
 
     The course has no steps if it took more work than ``most_work``.
     """
-    work.spend(4 * len(transitions.desired_states))
+    work.spend(work.CALL * len(transitions.desired_states))
     state = transitions.settle(start)
     steps = [(Step("start"), state)]
     done = 0

@@ -97,7 +97,6 @@ def equal_nodes(key: str, pods: Iterable[Pod], state: ClusterState) -> Sequence[
         residents[placement.position].append(placement.pod_class.number)
         if _repels_or_attracts(placement.pod):
             ours.append(placement.pod)
-    work.spend(len(ours) + len(residents))
     marks = [
         (tuple(sorted(held)), node.labels.get(key)) for held, node in zip(residents, state.index.nodes, strict=True)
     ]

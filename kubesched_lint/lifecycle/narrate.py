@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.explore import TracePart
 from kubesched_lint.lifecycle.limits import MOST_TOLD
@@ -161,7 +160,6 @@ def _newest(part: TracePart) -> Mapping[int, int]:
     pod_types = part.oracle.pod_types
     slots = {step.slot for step, _ in part.steps if step.slot >= 0}
     for state in (part.start, part.end):
-        work.spend((len(state.bound) + len(state.waiting)) // 2)
         slots.update(_present(state))
     found: dict[int, int] = {}
     for slot in slots:

@@ -416,7 +416,7 @@ class Oracle:
             self._unbound = self._base.with_objects(claims=claims.values()) if claims else self._base
         storage = self._unbound
         if state.volumes:
-            work.owe((len(storage.claims) + len(storage.volumes) + len(state.volumes)) // 8)  # all of them are copied
+            work.spend((len(storage.claims) + len(storage.volumes) + len(state.volumes)) // 8)  # all of them are copied
             bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]
             storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
         return storage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from random import Random
 
-from kubesched_lint.lifecycle.explore import seeded
 from kubesched_lint.lifecycle.limits import FEW_RUN
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -45,7 +45,7 @@ class Orders:
         if aim.against:  # in the same order against every workload
             others = self._by_size(others, aim.draw)
         else:
-            seeded(f"{self._seed} {aim.number} {aim.draw}").shuffle(others)
+            Random(f"{self._seed} {aim.number} {aim.draw}").shuffle(others)
             if not aim.draw:
                 others.sort(key=lambda i: self._sizes[i], reverse=True)
         if not (aim.first or aim.against):
@@ -59,7 +59,7 @@ class Orders:
         """Return the members, the largest first in draw 0, else the smallest; equal ones are in a drawn order."""
         if draw not in self._drawn:
             places = list(range(len(self._setting.workloads)))
-            seeded(f"{self._seed} {draw}").shuffle(places)
+            Random(f"{self._seed} {draw}").shuffle(places)
             self._drawn[draw] = places
         drawn = sorted(members, key=self._drawn[draw].__getitem__)
         return sorted(drawn, key=lambda i: self._sizes[i], reverse=not draw)

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
@@ -470,7 +469,6 @@ def _known_parts(setting: Setting) -> dict[Hashable, _Part]:
 
 
 def _put_together(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
-    work.spend(work.SETUP + len(setting.objects.pods) // 4)
     kept = sorted((moves.whole | dict(moves.some).keys()) & meets)
     index = _index_after(setting, moves)
     lost = frozenset(setting.nodes[p].name for p in positions(moves.lost))

@@ -8,7 +8,6 @@ from operator import or_
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.lifecycle.setting import Setting
@@ -16,9 +15,6 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.scheduler.capacity import Room, copies, copies_key
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
-
-_NODES_A_STEP = 4
-"""Nodes whose room one step of ``work`` pays for."""
 
 
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
@@ -28,7 +24,6 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
-        work.spend(usable.bit_count() // _NODES_A_STEP)
         if len(known) >= MOST_KEPT:
             known.clear()
         found = known[key] = Room(dict(copies(pod, setting.cluster, usable, most)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
+from random import Random
 
 from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.explore import seeded
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.lifecycle.node_events import alter, evict
 from kubesched_lint.lifecycle.states import State
@@ -54,7 +54,7 @@ def _orders(names: Sequence[str], story: Story) -> Iterator[Sequence[str]]:
         return
     yield names
     drawn = list(names)
-    seeded(story.seed).shuffle(drawn)
+    Random(story.seed).shuffle(drawn)
     yield drawn if drawn != list(names) else drawn[::-1]
 
 

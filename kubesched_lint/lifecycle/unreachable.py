@@ -263,11 +263,17 @@ def _takes_one(lost: NodeSet, domains: Collection[NodeSet]) -> bool:
 
 def _most_beside_empty(wanted: int, domains: int, skew: int) -> int:
     """Return the most pods in all domains but one after that one is lost, whatever the least number in any was."""
-    others, found = domains - 1, 0
-    for least in range(wanted // domains + 1):
+    others = domains - 1
+    if not others:
+        return 0
+
+    def beside(least: int) -> int:
         if least >= skew:
-            here = min(wanted - least, others * (least + skew))
-        else:  # up to maxSkew they come anew, beyond it they were there before
-            here = others * skew + min(others * least, max(0, wanted - domains * least - (skew - least)))
-        found = max(found, here)
-    return min(found, wanted)
+            return min(wanted - least, others * (least + skew))
+        # Up to maxSkew they come anew, beyond it they were there before.
+        return others * skew + min(others * least, max(0, wanted - domains * least - (skew - least)))
+
+    # Each of the two rises to where its terms meet and falls from there: the most is beside that place, or at an end.
+    meeting = (wanted - skew) // (2 * others), (wanted - others * skew) // domains
+    places = {0, skew - 1, skew, *meeting, *(place + 1 for place in meeting)}
+    return min(max(beside(least) for least in places if 0 <= least <= wanted // domains), wanted)

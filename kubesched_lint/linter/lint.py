@@ -346,7 +346,7 @@ class Run:
         for subject in subjects:
             try:
                 for hazard in asked(subject, world) if is_of_documents else asked(subject):
-                    work.spend(work.SETUP)
+                    work.go_on()
                     if isinstance(subject, Member) and is_left_out(rule, subject, hazard, self._unreported):
                         continue
                     if is_cut_short(hazard, world):

@@ -245,6 +245,17 @@ def _prefilters(names: tuple[str, ...]) -> tuple[PreFilterPlugin, ...]:
     return tuple(known[name] for name in names if name in known)
 
 
+def _cost(pod: Pod, state: ClusterState) -> int:
+    """Return the steps of an attempt: who tries a pod pays for all that its plugins look up, and for placing it."""
+    terms = len(pod.required_affinity) + len(pod.required_anti_affinity)
+    cost = work.PLACE + work.CALL * (terms + len(pod.volumes)) + work.LOOK * len(pod.host_ports)
+    cost += len(state.index) * (1 + 4 * len(pod.spread)) // 64
+    if pod.resource_claims and state.devices is not None:
+        known = len(state.devices.claims) // 8 + work.LOOK * len(state.devices.slices)
+        cost += 3 * (work.SETUP + known)  # to filter, to place, and once more after each change of devices
+    return cost
+
+
 def _filter(
     pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] | None = None
 ) -> tuple[NodeSet, list[Rejection]]:
@@ -252,8 +263,7 @@ def _filter(
 
     ``filters`` are those of the pod's profile if None.
     """
-    of_terms = work.CALL * (len(pod.required_affinity) + len(pod.required_anti_affinity)) + 4 * len(pod.host_ports)
-    work.spend(work.PLACE + of_terms + len(state.index) * (1 + 4 * len(pod.spread)) // 64)
+    work.spend(_cost(pod, state))
     rejections: list[Rejection] = []
     for plugin in _filters_of(pod, state) if filters is None else filters:
         if not among:

@@ -7,7 +7,7 @@ Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/sc
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from random import Random
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth
 from kubesched_lint.cluster.state import ClusterState
@@ -15,9 +15,6 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.scoring import Scoring
-
-if TYPE_CHECKING:
-    from random import Random
 
 
 class Placer:
@@ -35,8 +32,6 @@ class Placer:
 
     @cached_property
     def _random(self) -> Random:
-        from random import Random
-
         return Random(self._seed)
 
     def diagnosis(self, placement: NodeSet | None = None) -> Diagnosis:

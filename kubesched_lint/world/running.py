@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,14 +14,15 @@ from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.labelled import LabelIndex, PodIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.scheduler import topology
+from kubesched_lint.world.claims import settled_storage, storage_to_be
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
-    from kubesched_lint.cluster.state import ClusterState
 
 
 class RunningPods:
@@ -95,15 +95,13 @@ class RunningPods:
         if pod.varying:
             yield from ((group, term) for group in self.alike for term in group.pod.required_anti_affinity)
             return
-        for number, term_number in sorted(chain.from_iterable(posted_for(pod, self._terms))):
+        for number, term_number in sorted(posted_for(pod, self._terms)):
             group = self.alike[number]
             yield group, group.pod.required_anti_affinity[term_number]
 
     @cached_property
     def state(self) -> ClusterState:
         """The nodes with these pods alone. Undo your placements."""
-        from kubesched_lint.cluster.state import ClusterState
-        from kubesched_lint.world.claims import settled_storage, storage_to_be
         from kubesched_lint.world.devices import allocator_of
 
         cluster, ours = self._world.cluster, self._world.manifests
@@ -152,8 +150,6 @@ def lasting_state(world: World) -> ClusterState:
 @once_per_world
 def empty_state(world: World) -> ClusterState:
     """Return the nodes without any pod. Undo your placements."""
-    from kubesched_lint.cluster.state import ClusterState
-
     return ClusterState(world.index)
 
 

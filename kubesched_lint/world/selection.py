@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.labelled import PodIndex
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -40,7 +39,6 @@ class Selection:
         ``unknown`` is the answer for unknown namespace labels.
         """
         for workload in self._near(term, holder):
-            work.spend(work.LOOK)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit import run as audit
-from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.drain import obstacles
 from kubesched_lint.commands.drain import run as drain
 from kubesched_lint.commands.fix import search
@@ -149,21 +147,6 @@ def test_an_audit_has_one_limit_for_all_its_sections(
         found = audit.audit(cluster_of(name), Options(), Rulebook.shipped())
     assert meter.spent < 2 * 5_000
     assert not cuts or found.unfollowed or name in ("crowd", "beside-all", "own-zones")
-
-
-def test_rooms_of_one_node_are_not_weighed_for_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    spent, weigh = [], Crowding._outweighs
-
-    def metered(*given: Any) -> bool:
-        with work.within(MUCH) as meter:
-            found = weigh(*given)
-        spent.append(meter.spent)
-        return found
-
-    monkeypatch.setattr(Crowding, "_outweighs", metered)
-    audit.audit(cluster_of("own-zones"), Options(), Rulebook.shipped())
-    assert len(spent) > RUNNING["own-zones"]
-    assert min(spent) > 0
 
 
 def test_an_editor_waits_for_a_few_trials_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,3 +221,21 @@ def test_no_placement_has_more_pods_beside_an_empty_domain(domains: int, skew: i
                     left = (max(count, skew) for place, count in enumerate(counts) if place != lost)
                     most = max(most, min(wanted, sum(left)))
         assert most <= _most_beside_empty(wanted, domains, skew) <= most + 1
+
+
+def test_the_most_beside_an_empty_domain_is_found_without_trying_each_number() -> None:
+    """The simulation of 2**31 replicas took a minute: it tried every least number of pods in a domain."""
+
+    def tried(wanted: int, domains: int, skew: int) -> int:
+        others = domains - 1
+        found = [
+            min(wanted - least, others * (least + skew))
+            if least >= skew
+            else others * skew + min(others * least, max(0, wanted - domains * least - (skew - least)))
+            for least in range(wanted // domains + 1)
+        ]
+        return min(max(found), wanted)
+
+    asked = [(wanted, domains, skew) for wanted in range(40) for domains in range(1, 7) for skew in range(1, 9)]
+    assert [_most_beside_empty(*one) for one in asked] == [tried(*one) for one in asked]
+    assert _most_beside_empty(2**31 - 1, 3, 1) == (2**31 - 1) * 2 // 3 + 1

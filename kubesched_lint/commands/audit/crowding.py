@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE
@@ -21,7 +20,6 @@ _WHOLE = 1 << 60
 """What all lost pods together ask for of one resource: shares of it are integers, so that nothing is rounded up."""
 _AMPLE = 1 << 80
 """Free on a node of unknown resources."""
-_NODES_A_STEP = 8
 
 
 _Kind = tuple[tuple[str, int], ...]
@@ -81,9 +79,8 @@ class Crowding:
         """
         free = self._state.ledger.free
         rows = [(free(resource), amount - 1, self._all[resource]) for resource, amount in asked.items()]
-        weight = largest = seen = 0
+        weight = largest = 0
         for position in positions(room):
-            seen += 1
             one = weights.get(position)
             if one is None:
                 self.looks += 1
@@ -94,7 +91,6 @@ class Crowding:
                 largest = one
             if weight - repelling * largest > self._weight:
                 break
-        work.spend(work.LOOK + seen // _NODES_A_STEP)
         return weight - repelling * largest > self._weight
 
     def _weight_of(self, pod: Pod) -> int:

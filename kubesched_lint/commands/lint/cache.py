@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -230,8 +231,6 @@ def is_worthwhile(found: Iterable[object]) -> bool:
 
 def _code() -> tuple[object, ...]:
     """Return values that identify this program: its version, and time and size of each module, for developers."""
-    from importlib.util import find_spec
-
     package = os.path.dirname(os.path.dirname(__file__))
     written: list[tuple[str, int, int]] = []
     folders = [package]

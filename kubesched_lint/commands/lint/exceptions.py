@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,9 +14,11 @@ from kubesched_lint.findings import EndingException, Finding, Report
 from kubesched_lint.identity import Itself
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
-from kubesched_lint.project.changed import Changes
 from kubesched_lint.project.owners import OwnersOfFiles
 from kubesched_lint.rulebook.library import Rulebook
+
+if TYPE_CHECKING:
+    from kubesched_lint.project.changed import Changes
 
 
 def with_ended_entries(report: Report, options: Options, rulebook: Rulebook) -> Report:

@@ -58,7 +58,7 @@ class Before(Struct, frozen=True):
         """Return the changes; a fix makes further ones. Raises ChangedError."""
         if not request.mending:
             return self.changes
-        from kubesched_lint.project.changed import changes_since
+        from kubesched_lint.project.changed import changes_since  # git, which a run without --changed does not need
 
         return changes_since(self.changes.base, request.paths)
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, only, positions
@@ -48,8 +47,6 @@ class Answers:
     def __init__(self, claims: Sequence[DeviceClaim], devices: Devices, index: NodeIndex) -> None:
         self.claims, self._classes = claims, devices.classes.get
         self._offers, self._selectors, self._taken = offers_of(devices, index), selectors_of(devices), taken_of(devices)
-        # A pod may be bound meanwhile.
-        work.owe(work.SETUP + len(devices.claims) // 8 + work.LOOK * len(self._taken.pools))
         known, key = _known(devices, index), claims_key(claims, self._classes)
         if key not in known:
             known[key] = Looks(claims, self._classes, self._offers, self._selectors), {}

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, lowest, of, positions
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
@@ -251,7 +250,6 @@ def _matching_volumes(
     reserved = _reserved(claim, state)
     loose = _loose(claim, state)
     for volume in loose.shelf.some(loose.open_to(claim)) if reserved is None else (reserved,):
-        work.spend()
         if not left:
             break
         here = reachable(volume, state.index) & left
@@ -265,7 +263,6 @@ def _matching_volume(
     claim: Claim, taken: Mapping[str, PersistentVolume], state: ClusterState, nodes: NodeSet
 ) -> PersistentVolume | None:
     """Return FindMatchingVolume for equal nodes: a volume reserved for the claim, else the smallest that matches."""
-    work.spend()
     reserved = _reserved(claim, state, taken)
     if reserved is not None:
         return reserved if reachable(reserved, state.index) & nodes else None
@@ -276,7 +273,6 @@ def _matching_volume(
 
 def _volumes_at(claim: Claim, state: ClusterState) -> NodeSet:
     """Return the nodes on which FindMatchingVolume finds a volume for the only claim of a pod."""
-    work.spend()
     reserved = _reserved(claim, state)
     if reserved is not None:
         return reachable(reserved, state.index)

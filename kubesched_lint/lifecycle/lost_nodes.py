@@ -14,11 +14,11 @@ from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 
 
-def pods_by_node(story: Story, workloads: Collection[int] = ()) -> dict[str, int]:
-    """Return node → number of pods on it, over all ends of a story; with ``workloads``, only pods of those."""
+def pods_by_node(story: Story, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
+    """Return node → number of pods on it, over the first ``most`` ends of a story; with ``workloads``, only theirs."""
     found: dict[str, int] = {}
     slots = story.pod_types.slots
-    for state in story.states:
+    for state in story.states[:most]:
         for position in compress(range(len(state.bound)), state.bound):
             name = story.nodes[position].name
             count = sum(n for slot, n in state.bound[position] if not workloads or slots[slot].workload in workloads)
@@ -58,13 +58,13 @@ def telling(setting: Setting, event: str, number: int, stories: Iterable[Story],
     """
     if guests_of(setting).hosted:
         return nodes
-    own, moving = dict[str, int](), set[str]()
+    own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
     above_it = [setting.workloads[i].key for i in above(setting, number)]
     for story in stories:
         itself = story.numbers[setting.workloads[number].key]
         if any(_waits(story, state, itself) for state in story.states):
             return nodes  # what is lost makes room for those that wait
-        for node, pods in pods_by_node(story, (itself,)).items():
+        for node, pods in pods_by_node(story, (itself,), most).items():
             own[node] = own.get(node, 0) + pods
         others = frozenset(story.numbers[key] for key in above_it if key in story.numbers)
         moving.update(node for node, pods in pods_by_node(story, others).items() if pods and others)

@@ -49,8 +49,8 @@ def repelled_by_others(setting: Setting, number: int) -> NodeSet:
     """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
     known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
     pod = as_checked(setting.pods[number])
-    if "InterPodAffinity" not in profile_of(pod).filters:
-        return EMPTY
+    if pod.node_name or "InterPodAffinity" not in profile_of(pod).filters:
+        return EMPTY  # a kubelet asks no affinity of others
     if pod not in known:
         anywhere = replace(pod, required_affinity=())
         known[pod] = reduce(

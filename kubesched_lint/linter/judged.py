@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
@@ -261,7 +262,7 @@ def _left_open(judged: Judged) -> str | None:
     at = judged.hazard.at
     source = judged.hazard.source or (judged.workload and judged.workload.source)
     if image := _image_left_open(judged):
-        return image
+        return image  # a variable such as ${IMAGE} is none: what fills it in leaves the rest as it is
     if at[:1] == ("metadata",):
         return None  # an object may have any name
     if isinstance(source, Document) and source.is_plain and not may_be_open(source.text):
@@ -277,4 +278,4 @@ def _image_left_open(judged: Judged) -> str:
 
 
 def _is_left_open(image: str) -> bool:
-    return "<" in image or image.rpartition("/")[2].partition(":")[0].partition("@")[0].isupper()
+    return "<" in image or re.match(r"[A-Z][A-Z0-9_-]*(?=[:@]|$)", image.rpartition("/")[2]) is not None

@@ -60,6 +60,7 @@ WEAKENING = {
     "node-groups": ('node-groups = "open"', 'node-groups = "open"'),
     "partial": ("partial = true", "partial = true"),
     "render": ("render = false", "render = false"),
+    "shadow": ("shadow = true", "shadow = true"),
     "severities": (
         '[rules.deploy-leaves-pending]\nseverity = "note"',
         "lower severity of deploy-leaves-pending",

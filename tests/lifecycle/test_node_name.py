@@ -84,3 +84,12 @@ def test_a_drain_that_evicts_a_bare_pod_makes_room_for_those_that_name_the_node(
     searched = cell(report_of(cluster, one, events=("drain",)), "web", "drain")
     counted = cell(report_of(cluster, one, events=("drain",), states=1), "web", "drain")
     assert counted.bound.least <= searched.bound.least <= searched.bound.most <= counted.bound.most == 1
+
+
+def test_running_pods_that_repel_it_keep_it_away_no_more_than_those_of_the_set():
+    """No kubelet asks the anti-affinity of others, and a proof that it does was refuted by a trace."""
+    containers = [{"name": "c", "image": "x"}]
+    guard = other("Pod", "guard", spec={"nodeName": "w", "containers": containers, **apart("web", HOSTNAME)})
+    cluster = sketch(1, "a", "4", "110", guard)
+    web = workload("Deployment", "web", 2, {"nodeName": "w"})
+    assert cell(report_of(cluster, web, states=1, events=("deploy",)), "web", "deploy").text == "2/2 ok"

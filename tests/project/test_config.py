@@ -51,6 +51,7 @@ include-tests = true
 exclude = ["legacy/**", "*.gen.yaml"]
 workload-folders = ["policies"]
 unclaimed = "error"
+shadow = true
 
 [rules.deploy-leaves-pending]
 most_pods = 500
@@ -109,6 +110,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "baseline": "known.json",
         "include-tests": True,
         "unclaimed": "error",
+        "shadow": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
         "workload-folders": ("policies",),
     }
@@ -121,11 +123,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:31")
+    assert (most.value, most.origin) == (500, "kubesched.toml:32")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:37"
+    assert override.origin == "kubesched.toml:38"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

@@ -92,4 +92,4 @@ def test_running_pods_that_repel_it_keep_it_away_no_more_than_those_of_the_set()
     guard = other("Pod", "guard", spec={"nodeName": "w", "containers": containers, **apart("web", HOSTNAME)})
     cluster = sketch(1, "a", "4", "110", guard)
     web = workload("Deployment", "web", 2, {"nodeName": "w"})
-    assert cell(report_of(cluster, web, states=1, events=("deploy",)), "web", "deploy").text == "2/2 ok"
+    assert cell(report_of(cluster, web, states=1, events=("rollout",)), "web", "rollout").text == "2/2 ok"

@@ -22,8 +22,8 @@ APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")
 IN_CLUSTER = "in-cluster"
 _HERE = "https://kubernetes.default.svc"
-_GENERATOR, _LOOK = 1_000, 10
-"""What to run a generator, and to look at a file, count for, in characters."""
+_GENERATOR, _SET, _LOOK = 1_000, 200, 10
+"""What to run a generator, to make a set of parameters, and to look at a file count for, in characters."""
 _FIELD = re.compile(r"\{\{-?\s*\.?(?P<name>[\w.\[\]-]+)\s*-?\}\}")
 _ONLY_IF = re.compile(r"\s*\{\{-?\s*if\s+\.(?P<name>\w+)\s*-?\}\}(?P<then>.*)\{\{-?\s*end\s*-?\}\}\s*", re.DOTALL)
 _OTHERWISE = re.compile(r"\{\{-?\s*(?:else|end|if|with|range|block|define)\b")
@@ -142,7 +142,7 @@ class _Making:
         """Yield the parameters that a generator makes, each with those of the generators around it."""
         self.charge(_GENERATOR)
         for params in self._own_params(generator, outer):
-            self.charge(sum(len(name) + len(value) for name, value in params.items()))
+            self.charge(_SET + sum(len(name) + len(value) for name, value in params.items()))
             yield {**outer, **params}
 
     def _own_params(self, generator: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:

@@ -24,6 +24,8 @@ from kubesched_lint.scheduler.tolerance import UNREACHABLE, leaves
 Names = frozenset[str]
 _LARGE_ZONE, _PARTLY_OUT = 50, 0.55
 """The defaults of --large-cluster-size-threshold, asked of each zone, and of --unhealthy-zone-threshold."""
+_EACH = 3
+"""Steps of ``work`` that the loss of nodes costs for each node: its zone is looked at, and its index is made anew."""
 
 
 class Newcomer(Struct, frozen=True):
@@ -137,9 +139,10 @@ def with_halted(change: NodeChange, nodes: Sequence[Node]) -> NodeChange:
     The controller stops while every zone is out. It also stops in a zone in which more than two nodes are out, 55 % or
     more but not all, unless it is large (``pkg/controller/nodelifecycle``, ComputeZoneState, ReducedQPSFunc).
     """
-    work.spend(len(nodes))
+    work.spend(_EACH * len(nodes))
     out, zones = change.unreachable, dict[tuple[str, str], list[Node]]()
-    for node in change.nodes(nodes):
+    only_out = not (change.lost or change.tainted or change.unlabelled or change.added)
+    for node in nodes if only_out else change.nodes(nodes):
         zones.setdefault((node.labels.get(REGION, ""), node.labels.get(ZONE, "")), []).append(node)
     down = {zone: [n for n in own if n.name in out or not _is_ready(n)] for zone, own in zones.items()}
     if all(len(down[zone]) == len(own) for zone, own in zones.items()):

@@ -177,6 +177,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
     "pools": (8, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
     "cronjobs": (8, "kubesched_lint.world.world.World", "mutation_of"),
+    "misspelt-values": (20, "kubesched_lint.verdicts.refuting", "pods_wanted"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
 

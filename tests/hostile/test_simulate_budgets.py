@@ -94,14 +94,14 @@ def test_devices_that_pods_take_count_as_work(shape: str, monkeypatch: pytest.Mo
 
 def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each state with other volumes copies all claims and volumes that there are."""
-    owed, owe, show, free = list[int](), work.owe, Oracle._storage, list[int]()
-    monkeypatch.setattr(work, "owe", lambda steps: owed.append(steps) or owe(steps))
+    spent, spend, show, free = list[int](), work.spend, Oracle._storage, list[int]()
+    monkeypatch.setattr(work, "spend", lambda steps=1: spent.append(steps) or spend(steps))
 
     def shown(oracle: Oracle, state: State) -> Storage:
-        before = len(owed)
+        before = len(spent)
         found = show(oracle, state)
         if state.volumes:
-            free.append((len(found.claims) + len(found.volumes)) // 8 - sum(owed[before:]))
+            free.append((len(found.claims) + len(found.volumes)) // 8 - sum(spent[before:]))
         return found
 
     monkeypatch.setattr(Oracle, "_storage", shown)

@@ -95,15 +95,16 @@ class Drawing:
         return nth(nodes, self.random.randrange(nodes.bit_count()))
 
 
-def orders(
-    members: Sequence[Workload], favoured: Iterable[Workload], runs: int
-) -> Iterator[tuple[Sequence[Workload], Choose]]:
-    """Yield ``runs`` orders: favoured members first (on the first feasible node), last, then random (on any node)."""
-    first = [w for w in members if any(w is f for f in favoured)]
-    rest = [w for w in members if all(w is not f for f in first)]
-    for seed in range(runs):
-        drawing = Drawing(seed)
-        ordered = [*first, *rest] if seed % 2 == 0 else [*rest, *first]
-        if seed > 1 and len(ordered) > 1:
-            drawing.random.shuffle(ordered)
-        yield ordered, drawing.any_fit if seed else lowest
+def order(members: Sequence[Workload], favoured: Iterable[Workload], seed: int) -> tuple[Sequence[Workload], Choose]:
+    """Return one order: favoured members first (seed 0, on the first feasible node), last (1), else at random.
+
+    From seed 1 on, each pod takes any node that it fits.
+    """
+    drawing = Drawing(seed)
+    chosen = set(map(id, favoured))
+    first = [w for w in members if id(w) in chosen]
+    rest = [w for w in members if id(w) not in chosen]
+    ordered = [*first, *rest] if seed % 2 == 0 else [*rest, *first]
+    if seed > 1 and len(ordered) > 1:
+        drawing.random.shuffle(ordered)
+    return ordered, drawing.any_fit if seed else lowest

@@ -206,4 +206,9 @@ def _unknown_templates(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, 
 
 def assumed_templates(setting: Setting, number: int) -> tuple[int, ...]:
     """Return the workloads of its group whose templates are assumed to stay as they are."""
-    return tuple(i for i in group_of(setting, number) if i in setting.looks_unchanged)
+    return _assumed_templates(setting)[group_of(setting, number)]
+
+
+@once_per_setting
+def _assumed_templates(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, ...]]:
+    return {members: tuple(i for i in members if i in setting.looks_unchanged) for members in components(setting)}

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
-from kubesched_lint.analysis.attempts import is_followed, is_modelled, orders, pods_left
+from kubesched_lint.analysis.attempts import is_followed, is_modelled, order, pods_left
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
@@ -74,6 +75,14 @@ def of_cell(cell: Cell, number: int) -> Claim:
     return Claim(cell.why, cell.event, cell.wanted, least, most, cell.verdict, (), number, searched, there)
 
 
+class _Left(NamedTuple):
+    """What a run leaves: the pods of each workload without a node at its end."""
+
+    pods: Mapping[Workload, int]
+    is_everything: bool
+    """Whether no pod has found a node."""
+
+
 class Refuter:
     """Runs in one world that may beat claims; claims about the same workloads share them."""
 
@@ -85,8 +94,8 @@ class Refuter:
         """Number of claims of rules that have had runs."""
         self._followed: dict[Workload, bool] = {}
         """Workload → whether a run can follow its pods."""
-        self._left: dict[tuple[object, ...], dict[Workload, int] | None] = {}
-        """A run → the pods of each workload without a node at its end; None if it takes too many steps."""
+        self._left: dict[tuple[object, ...], _Left | None] = {}
+        """A run → what it leaves; None if it takes too many steps."""
 
     def doubt(self, claim: Claim) -> str:
         """Return what is told of a claim that a run beats, within a share of the work; empty if none does."""
@@ -219,16 +228,21 @@ class Refuter:
         self, of: Sequence[Workload], members: Sequence[Workload], favoured: Sequence[Workload], runs: int
     ) -> Iterator[int]:
         """Yield for each run of ``members`` how many pods ``of`` these find no node."""
-        for seed, (ordered, choose) in enumerate(orders(members, favoured, runs)):
+        for seed in range(runs):
             run = (seed, len(members), *favoured)
             if run not in self._left:
-                self._left[run] = work.tried(partial(pods_left, self._world, ordered, choose), None, 2)
+                self._left[run] = self._made(members, favoured, seed)
             left = self._left[run]
             if left is None:
                 continue
-            yield sum(left[workload] for workload in of)
-            if sum(left.values()) >= self._pods(members):
+            yield sum(left.pods[workload] for workload in of)
+            if left.is_everything:
                 return  # not even the first pod fits
+
+    def _made(self, members: Sequence[Workload], favoured: Sequence[Workload], seed: int) -> _Left | None:
+        ordered, choose = order(members, favoured, seed)
+        pods = work.tried(partial(pods_left, self._world, ordered, choose), None, 2)
+        return None if pods is None else _Left(pods, sum(pods.values()) >= self._pods(members))
 
     def _cost(self, members: Iterable[Workload]) -> int:
         return len(self._world.index) * self._pods(members)

@@ -47,13 +47,30 @@ from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.premises import defined_elsewhere, node_premise, spread_alone
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
 
 T = TypeVar("T")
+V = TypeVar("V")
 MEANWHILE = "the pools add nodes while this happens"
 _ANY_NODES = "which nodes its pods may use is not known"
 _PLANNED = "the pools add no more nodes than planned"
 UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
+
+
+class Fact(Generic[V]):
+    """What may be said of a workload. Thousands of cells ask it of all workloads of one world, which answers once."""
+
+    def __init__(self, of: Callable[[Member], V]) -> None:
+        """``of`` returns something false for a workload of which nothing is said."""
+        self._of = of
+        self._of_created = once_per_world(lambda world: self._first(map(world.member, world.as_created)))
+
+    def first_of(self, counted: Iterable[Member] | World) -> V | None:
+        """Return what is said of the first of some workloads, or of those that a world creates; None if of none."""
+        return self._of_created(counted) if isinstance(counted, World) else self._first(counted)
+
+    def _first(self, members: Iterable[Member]) -> V | None:
+        return next(filter(None, map(self._of, members)), None)
 
 
 class Answers(Struct, Generic[T], frozen=True):
@@ -63,8 +80,8 @@ class Answers(Struct, Generic[T], frozen=True):
     """Return the answer without proof, with a premise."""
     confirmed: Callable[[T, Sequence[T | None]], T | None]
     """Return what is left of an answer that all other worlds give as well; None if one does not."""
-    members: Callable[[T, World], Iterable[Member]]
-    """Return the workloads whose pods a proof counts."""
+    counted: Callable[[T, World], Iterable[Member] | World]
+    """Return the workloads whose pods a proof counts; a world if it counts those of all that it creates."""
 
     def unless(
         self,
@@ -98,8 +115,7 @@ class Answers(Struct, Generic[T], frozen=True):
             return "" if world.cluster is None else fresh_premise(world.cluster)
 
         def without(answer: T, world: World) -> Sequence[World]:
-            is_helped = any(map(_is_drawn_to_others, self.members(answer, world)))
-            return () if is_helped else (without_others(world),)
+            return () if _DRAWN_TO_OTHERS.first_of(self.counted(answer, world)) else (without_others(world),)
 
         return self.unless("other people's pods had gone", is_stale, premise, without)
 
@@ -109,19 +125,17 @@ class Answers(Struct, Generic[T], frozen=True):
         What the pods of a workload itself have is no premise: its next pods have it, too.
         """
 
-        def expected(answer: T, world: World) -> Iterator[Mutation]:
-            for it in self.members(answer, world) if is_proof(answer, world) else ():
-                found = it.world.mutation_of(it.workload)
-                if found is not None and found.others:
-                    yield found
+        def expected(answer: T, world: World) -> Mutation | None:
+            return _EXPECTED.first_of(self.counted(answer, world)) if is_proof(answer, world) else None
 
         def premise(answer: T, world: World) -> str:
-            found = next(expected(answer, world))
+            found = expected(answer, world)
+            assert found is not None
             return f"its pods get {first_few(found.names)}, as those of {first_few(found.others)} have"
 
         return self.unless(
             "webhooks left new pods alone",
-            lambda answer, world: any(True for _ in expected(answer, world)),
+            lambda answer, world: expected(answer, world) is not None,
             premise,
             lambda answer, world: (without_expected(world),),
         )
@@ -129,16 +143,13 @@ class Answers(Struct, Generic[T], frozen=True):
     def unless_unread_pods_count(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
         """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
 
-        def premises(answer: T, world: World) -> Iterator[str]:
-            return map(spread_alone, self.members(answer, world))
+        def premise(answer: T, world: World) -> str:
+            return _SPREAD_ALONE.first_of(self.counted(answer, world)) or ""
 
         def concerns(answer: T, world: World) -> bool:
-            if not (rests_on_pods(answer, world) and any(premises(answer, world))):
+            if not (rests_on_pods(answer, world) and premise(answer, world)):
                 return False
-            return not all(map(fits_nowhere, self.members(answer, world)))
-
-        def premise(answer: T, world: World) -> str:
-            return next(filter(None, premises(answer, world)))
+            return bool(_FITS_SOMEWHERE.first_of(self.counted(answer, world)))
 
         return self.unless("pods of what was not read counted", concerns, premise)
 
@@ -159,11 +170,11 @@ def _of_cells(it: Member) -> Answers[Cell]:
         found = [one for one in again if one is not None and _is_proof(one)]
         return found[0] if found and len(found) == len(again) else None
 
-    def members(cell: Cell, world: World) -> Iterable[Member]:
+    def counted(cell: Cell, world: World) -> Iterable[Member] | World:
         """Unless counting alone proves the cell, what is near other workloads of the set decides, too."""
-        return map(it.world.member, [it.workload] if cell.is_counted else it.world.as_created)
+        return (it,) if cell.is_counted else it.world
 
-    return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, members)
+    return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, counted)
 
 
 def _is_proof(cell: Cell) -> bool:
@@ -306,6 +317,18 @@ def _is_drawn_to_others(it: Member) -> bool:
         for term in it.pod.required_affinity
         for bound in it.world.other_pods
     )
+
+
+def _expected(it: Member) -> Mutation | None:
+    """Return what webhooks are expected to add to the pods of a workload of which nothing runs."""
+    found = it.world.mutation_of(it.workload)
+    return found if found is not None and found.others else None
+
+
+_DRAWN_TO_OTHERS = Fact(_is_drawn_to_others)
+_EXPECTED = Fact(_expected)
+_FITS_SOMEWHERE = Fact(lambda it: not fits_nowhere(it))
+_SPREAD_ALONE = Fact(spread_alone)
 
 
 def _applies(cell: Cell, world: World) -> bool:

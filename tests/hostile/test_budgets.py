@@ -168,7 +168,7 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 
 ASKED: dict[str, tuple[int, str, str]] = {
-    "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
+    "spreads": (4, "kubesched_lint.checks._skews", "skews"),
     "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.cluster.labelled", "go_int"),
     "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),
@@ -176,6 +176,8 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
     "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
     "pools": (8, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
+    "cronjobs": (8, "kubesched_lint.world.world.World", "mutation_of"),
+    "misspelt-values": (20, "kubesched_lint.verdicts.refuting", "pods_wanted"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
 

@@ -95,7 +95,7 @@ def test_devices_that_pods_take_count_as_work(shape: str, monkeypatch: pytest.Mo
 def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each state with other volumes copies all claims and volumes that there are."""
     spent, spend, show, free = list[float](), work.spend, Oracle._storage, list[float]()
-    monkeypatch.setattr(work, "spend", lambda steps: spent.append(steps) or spend(steps))
+    monkeypatch.setattr(work, "spend", lambda steps=1: spent.append(steps) or spend(steps))
 
     def shown(oracle: Oracle, state: State) -> Storage:
         before = len(spent)

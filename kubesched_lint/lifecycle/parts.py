@@ -31,6 +31,7 @@ from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.node_events import cordoned
+from kubesched_lint.lifecycle.quiet import quiet
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
@@ -40,7 +41,6 @@ from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.eviction import may_evict, surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
-from kubesched_lint.scheduler.tolerance import leaves
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
 
@@ -201,29 +201,6 @@ def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterab
 
 
 # --- who moves --------------------------------------------------------------------------------------------------------
-
-
-@once_per_setting
-def quiet(setting: Setting) -> frozenset[int]:
-    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change.
-
-    One without pods is not among them: nothing of it stands.
-    """
-    return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
-
-
-def _is_quiet(setting: Setting, number: int) -> bool:
-    running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
-        return False
-    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
-        return False
-    return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
-
-
-def _stays(setting: Setting, bound: BoundPod) -> bool:
-    node = setting.nodes[setting.index.positions[bound.node]]
-    return not any(leaves(bound.pod.tolerations, taint) for taint in node.taints)
 
 
 @once_per_setting

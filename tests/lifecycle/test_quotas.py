@@ -430,3 +430,25 @@ def test_old_pods_that_ask_for_more_keep_the_quota_from_new_ones():
     old, web = (workload("Deployment", "web", n, asking(cpu)) for n, cpu in ((2, "1400m"), (4, "500m")))
     result = report_of(sketch(1, "abc", "4", "110", *running(old, "w-a", "w-b")), web, quota(requests_cpu="3"))
     assert all(cell(result, "web", event).verdict != FINE for event in ("deploy", "rollout"))
+
+
+def _scaler(name: str, most: int) -> dict:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return other(
+        "HorizontalPodAutoscaler", name, "autoscaling/v2", spec={"scaleTargetRef": target, "maxReplicas": most}
+    )
+
+
+@pytest.mark.parametrize("event", ["deploy", "rollout", "scale-down"])
+@pytest.mark.parametrize("runs", [False, True])
+def test_who_runs_and_is_not_changed_wants_no_more_of_a_quota_in_events_of_others(event, runs):
+    """The maximum of db needs seven of the six pods: events of web, which the snapshot does not change, never do."""
+    db, web = workload("Deployment", "db", 2), workload("Deployment", "web", 2)
+    cluster = sketch(1, "abc", "4", "110", *(running(db, "w-a", "w-b") if runs else ()))
+    result = report_of(cluster, db, web, _scaler("db", 5), quota(pods="6"))
+    asked_of_web = cell(result, "web", event)
+    assert (asked_of_web.verdict, asked_of_web.proven) == (FINE, True)
+    assert cell(result, "db", "hpa-max").verdict != FINE
+    changed = workload("Deployment", "db", 2, asking("200m"))
+    rolled_out = cell(report_of(cluster, changed, web, _scaler("db", 5), quota(pods="4")), "web", "deploy")
+    assert (rolled_out.verdict == FINE) == (not runs), "the rollout of db may take a pod more of the quota"

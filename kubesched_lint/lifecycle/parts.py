@@ -32,7 +32,7 @@ from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quiet import quiet
-from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.quotas import quota_short, refused_in
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
@@ -106,16 +106,17 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
     if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
         return None  # everybody moves and nobody is left out: the part is the whole
     why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
+    is_refused = number in refused_in(setting, event, number)
     for start in _starts(setting, event, number):
         if not start.has(number) and _highest(setting, start) <= rank:
             continue
         # Where it finds no room even if nobody else is preempted, that need not be asked.
-        if start.has(number) and not _finds_room(setting, start, start, met, number):
+        if start.has(number) and (is_refused or not _finds_room(setting, start, start, met, number)):
             return None
         pressed = _pressed(setting, start, met.lowest)
         if not pressed.moves.has(number):
             continue
-        part = _part_for(setting, met, pressed)
+        part = None if is_refused else _part_for(setting, met, pressed)
         if part is None or _may_not_return(setting, number, part, pressed.pressing):
             return None
         if not _finds_room(setting, start, pressed.moves, met, number):
@@ -153,19 +154,11 @@ def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) ->
 def _is_asked(setting: Setting, event: str, number: int) -> bool:
     """Whether the arguments hold for a workload in an event."""
     plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
-    if not plain or setting.need_devices((number,)) or _is_refused(setting, event, number):
+    if not plain or setting.need_devices((number,)):
         return False
     pod, workload = setting.pods[number], setting.workloads[number]
     follows = bool(pod.required_affinity) and bool(quota_short(setting))
     return not (follows or workload.suspended or pod.group or number in setting.never_ready)
-
-
-def _is_refused(setting: Setting, event: str, number: int) -> bool:
-    """Whether a quota may refuse pods of a workload: not if as many ran before, and nobody else wants more of it."""
-    if number not in quota_short(setting):
-        return False
-    users = (i for i, quotas in enumerate(setting.quotas) if not set(quotas).isdisjoint(setting.quotas[number]))
-    return event not in ("deploy", "scale-down", *LOSSES) or not quiet(setting).issuperset(users)
 
 
 def _survives(setting: Setting, event: str, number: int) -> bool:

@@ -452,3 +452,27 @@ def test_who_runs_and_is_not_changed_wants_no_more_of_a_quota_in_events_of_other
     changed = workload("Deployment", "db", 2, asking("200m"))
     rolled_out = cell(report_of(cluster, changed, web, _scaler("db", 5), quota(pods="4")), "web", "deploy")
     assert (rolled_out.verdict == FINE) == (not runs), "the rollout of db may take a pod more of the quota"
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+def test_pods_that_run_beyond_a_quota_do_not_come_back(event):
+    """The quota became smaller than what runs: pods stay, but none is made anew while another one uses it up."""
+    web = workload("Deployment", "web", 2)
+    cluster = sketch(1, "abc", "4", "110", *running(web, "w-a", "w-b"))
+    tight = report_of(cluster, web, quota(pods="1"))
+    assert cell(tight, "web", "deploy").text == "2/2 ok", "nothing is made"
+    assert (cell(tight, "web", event).verdict, cell(tight, "web", event).bound.least) == (UNKNOWN, 1)
+    assert cell(report_of(cluster, web, quota(pods="2")), "web", event).proven
+
+
+def test_pods_that_are_preempted_need_the_quota_again():
+    """The strong pod takes the room of one of two pods, and the other alone uses up the quota."""
+    web = workload("Deployment", "web", 2, asking("3"))
+    strong = workload("Deployment", "strong", 1, {"priority": 9, **asking("3")})
+    strong["metadata"]["namespace"] = "elsewhere"
+    cluster = sketch(1, "abc", "4", "110", *running(web, "w-a", "w-b"))
+    pinned = {"nodeSelector": {HOSTNAME: "w-a"}}
+    strong["spec"]["template"]["spec"] |= pinned
+    for pods, is_fine in (("1", False), ("2", True)):
+        found = cell(report_of(cluster, web, strong, quota(pods=pods), events=("deploy",)), "web", "deploy")
+        assert (found.verdict == FINE and found.proven) == is_fine

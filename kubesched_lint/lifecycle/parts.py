@@ -32,7 +32,7 @@ from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quiet import quiet
-from kubesched_lint.lifecycle.quotas import quota_short, refused_in
+from kubesched_lint.lifecycle.quotas import quota_short, refused_in, surely_granted
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
@@ -106,7 +106,7 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
     if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
         return None  # everybody moves and nobody is left out: the part is the whole
     why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
-    is_refused = number in refused_in(setting, event, number)
+    is_refused = _is_refused(setting, event, number)
     for start in _starts(setting, event, number):
         if not start.has(number) and _highest(setting, start) <= rank:
             continue
@@ -159,6 +159,16 @@ def _is_asked(setting: Setting, event: str, number: int) -> bool:
     pod, workload = setting.pods[number], setting.workloads[number]
     follows = bool(pod.required_affinity) and bool(quota_short(setting))
     return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+
+
+def _is_refused(setting: Setting, event: str, number: int) -> bool:
+    """Whether a quota may refuse pods that a workload needs: who is scaled down may have wanted more than it grants.
+
+    Where pods run, some may be of an older template, and the quota may hold up their rollout before.
+    """
+    if event == "scale-down" and not setting.running.get(number):
+        return surely_granted(setting, number, event) < size_after(setting, event, number)
+    return number in refused_in(setting, event, number)
 
 
 def _survives(setting: Setting, event: str, number: int) -> bool:

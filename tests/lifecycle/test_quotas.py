@@ -476,3 +476,15 @@ def test_pods_that_are_preempted_need_the_quota_again():
     for pods, is_fine in (("1", False), ("2", True)):
         found = cell(report_of(cluster, web, strong, quota(pods=pods), events=("deploy",)), "web", "deploy")
         assert (found.verdict == FINE and found.proven) == is_fine
+
+
+@pytest.mark.parametrize(("granted", "is_fine"), [("3", True), ("2", False)])
+def test_who_is_scaled_down_to_what_a_quota_grants_needs_no_more(granted, is_fine):
+    """The pods of db fill two of three nodes and stay; of six pods of web half are granted, and half stay."""
+    db, web = workload("Deployment", "db", 2, asking("4")), workload("Deployment", "web", 6, asking("500m"))
+    limit = quota(pods=granted)
+    for each in (web, limit):
+        each["metadata"]["namespace"] = "elsewhere"
+    cluster = sketch(1, "abc", "4", "110", *running(db, "w-a", "w-b"))
+    smaller = cell(report_of(cluster, db, web, limit, events=("scale-down",)), "web", "scale-down")
+    assert (smaller.verdict == FINE and smaller.proven) == is_fine

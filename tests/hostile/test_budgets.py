@@ -168,7 +168,7 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 
 ASKED: dict[str, tuple[int, str, str]] = {
-    "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
+    "spreads": (4, "kubesched_lint.checks._skews", "skews"),
     "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.cluster.labelled", "go_int"),
     "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),

@@ -31,7 +31,8 @@ from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.node_events import cordoned
-from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.quiet import quiet
+from kubesched_lint.lifecycle.quotas import quota_short, refused_in, surely_granted
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
@@ -40,7 +41,6 @@ from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.eviction import may_evict, surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
-from kubesched_lint.scheduler.tolerance import leaves
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
 
@@ -106,16 +106,17 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
     if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
         return None  # everybody moves and nobody is left out: the part is the whole
     why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
+    is_refused = _is_refused(setting, event, number)
     for start in _starts(setting, event, number):
         if not start.has(number) and _highest(setting, start) <= rank:
             continue
         # Where it finds no room even if nobody else is preempted, that need not be asked.
-        if start.has(number) and not _finds_room(setting, start, start, met, number):
+        if start.has(number) and (is_refused or not _finds_room(setting, start, start, met, number)):
             return None
         pressed = _pressed(setting, start, met.lowest)
         if not pressed.moves.has(number):
             continue
-        part = _part_for(setting, met, pressed)
+        part = None if is_refused else _part_for(setting, met, pressed)
         if part is None or _may_not_return(setting, number, part, pressed.pressing):
             return None
         if not _finds_room(setting, start, pressed.moves, met, number):
@@ -153,7 +154,7 @@ def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) ->
 def _is_asked(setting: Setting, event: str, number: int) -> bool:
     """Whether the arguments hold for a workload in an event."""
     plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
-    if not plain or setting.need_devices((number,)) or _is_refused(setting, event, number):
+    if not plain or setting.need_devices((number,)):
         return False
     pod, workload = setting.pods[number], setting.workloads[number]
     follows = bool(pod.required_affinity) and bool(quota_short(setting))
@@ -161,11 +162,13 @@ def _is_asked(setting: Setting, event: str, number: int) -> bool:
 
 
 def _is_refused(setting: Setting, event: str, number: int) -> bool:
-    """Whether a quota may refuse pods of a workload: not if as many ran before, and nobody else wants more of it."""
-    if number not in quota_short(setting):
-        return False
-    users = (i for i, quotas in enumerate(setting.quotas) if not set(quotas).isdisjoint(setting.quotas[number]))
-    return event not in ("deploy", "scale-down", *LOSSES) or not quiet(setting).issuperset(users)
+    """Whether a quota may refuse pods that a workload needs: who is scaled down may have wanted more than it grants.
+
+    Where pods run, some may be of an older template, and the quota may hold up their rollout before.
+    """
+    if event == "scale-down" and not setting.running.get(number):
+        return surely_granted(setting, number, event) < size_after(setting, event, number)
+    return number in refused_in(setting, event, number)
 
 
 def _survives(setting: Setting, event: str, number: int) -> bool:
@@ -201,29 +204,6 @@ def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterab
 
 
 # --- who moves --------------------------------------------------------------------------------------------------------
-
-
-@once_per_setting
-def quiet(setting: Setting) -> frozenset[int]:
-    """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change.
-
-    One without pods is not among them: nothing of it stands.
-    """
-    return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
-
-
-def _is_quiet(setting: Setting, number: int) -> bool:
-    running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
-        return False
-    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
-        return False
-    return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
-
-
-def _stays(setting: Setting, bound: BoundPod) -> bool:
-    node = setting.nodes[setting.index.positions[bound.node]]
-    return not any(leaves(bound.pod.tolerations, taint) for taint in node.taints)
 
 
 @once_per_setting

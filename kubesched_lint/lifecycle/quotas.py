@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace as replace_record
 
 from kubesched_lint.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
+from kubesched_lint.lifecycle.quiet import quiet
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
@@ -162,9 +163,11 @@ def surely_granted(setting: Setting, number: int, event: str = "") -> int:
 def most_made(setting: Setting, number: int, event: str = "") -> int:
     """Return the most pods of a workload that its controller may want at once in an event of it, or in any.
 
-    Quotas aside. What runs may be rolled out by the deploy already, and a hypothesis may change all workloads.
+    Quotas aside. What runs and is not quiet may be rolled out by the deploy already, and a hypothesis may change all
+    workloads.
     """
-    if setting.running.get(number) or setting.supposed is not None:
+    is_changed = bool(setting.running.get(number)) and number not in quiet(setting)
+    if is_changed or setting.supposed is not None:
         return setting.most_wished(number)
     if event == "rollout":
         return setting.with_surge(number, setting.wanted(number))

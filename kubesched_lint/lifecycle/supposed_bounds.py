@@ -119,14 +119,20 @@ def supposed_bounds(setting: Setting, number: int) -> EventBounds:
 
 
 def _if_unreachable(setting: Setting, hypothesis: Hypothesis, number: int) -> EventBounds:
-    """Return bounds where nodes are unreachable; nothing is counted of the least if more happens at once."""
+    """Return bounds where nodes are unreachable; nothing is counted of the least if more happens at once.
+
+    An upgrade or a rollout may then be stuck, whatever is wanted in the end.
+    """
     change, event = hypothesis.change, hypothesis.event
     alone = Hypothesis(event, NodeChange(unreachable=change.unreachable))
     if hypothesis == alone:
         deleted = replace(setting, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
         return if_unreachable(setting, event, number, supposed_bounds(deleted, number))
     wanted = after_of(setting).wanted(number)
-    return EventBounds(wanted, Counted(0, "nodes are unreachable, and more happens"), _most(setting, number, wanted))
+    least = Counted(0, "nodes are unreachable, and more happens")
+    bounds = EventBounds(wanted, least, _most(setting, number, wanted))
+    bounds.never_stuck = not (wanted or hypothesis.upgraded or hypothesis.rolls)
+    return bounds
 
 
 def _least(setting: Setting, number: int, wanted: int) -> Counted:

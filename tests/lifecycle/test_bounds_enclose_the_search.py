@@ -96,6 +96,16 @@ def test_bounds_enclose_every_end_of_a_hypothesis(data, cluster, web, db, allowe
     assume(is_enclosed(Setting(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
 
 
+def test_an_upgrade_may_be_stuck_where_no_pod_is_wanted_any_more():
+    """The node of a pod is unreachable and upgraded, and its Deployment scaled to none: a budget holds the drain."""
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    selects = Selector((Requirement("app", "In", ("web",)),))
+    budget = DisruptionBudget("default", "keep", selects, max_unavailable=1)
+    change = with_halted(NodeChange(unreachable=frozenset(["n0"])), cluster)
+    what = Hypothesis("what if", change, {0: 0}, False, ("n0",))
+    assert is_enclosed(Setting(cluster, Inventory(budgets=(budget,)), (_apart(1),), supposed=what), "what if")
+
+
 HASHED = {
     "labelSelector": {"matchLabels": {"app": "web"}},
     "topologyKey": HOSTNAME,

@@ -430,3 +430,61 @@ def test_old_pods_that_ask_for_more_keep_the_quota_from_new_ones():
     old, web = (workload("Deployment", "web", n, asking(cpu)) for n, cpu in ((2, "1400m"), (4, "500m")))
     result = report_of(sketch(1, "abc", "4", "110", *running(old, "w-a", "w-b")), web, quota(requests_cpu="3"))
     assert all(cell(result, "web", event).verdict != FINE for event in ("deploy", "rollout"))
+
+
+def _scaler(name: str, most: int) -> dict:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return other(
+        "HorizontalPodAutoscaler", name, "autoscaling/v2", spec={"scaleTargetRef": target, "maxReplicas": most}
+    )
+
+
+@pytest.mark.parametrize("event", ["deploy", "rollout", "scale-down"])
+@pytest.mark.parametrize("runs", [False, True])
+def test_who_runs_and_is_not_changed_wants_no_more_of_a_quota_in_events_of_others(event, runs):
+    """The maximum of db needs seven of the six pods: events of web, which the snapshot does not change, never do."""
+    db, web = workload("Deployment", "db", 2), workload("Deployment", "web", 2)
+    cluster = sketch(1, "abc", "4", "110", *(running(db, "w-a", "w-b") if runs else ()))
+    result = report_of(cluster, db, web, _scaler("db", 5), quota(pods="6"))
+    asked_of_web = cell(result, "web", event)
+    assert (asked_of_web.verdict, asked_of_web.proven) == (FINE, True)
+    assert cell(result, "db", "hpa-max").verdict != FINE
+    changed = workload("Deployment", "db", 2, asking("200m"))
+    rolled_out = cell(report_of(cluster, changed, web, _scaler("db", 5), quota(pods="4")), "web", "deploy")
+    assert (rolled_out.verdict == FINE) == (not runs), "the rollout of db may take a pod more of the quota"
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+def test_pods_that_run_beyond_a_quota_do_not_come_back(event):
+    """The quota became smaller than what runs: pods stay, but none is made anew while another one uses it up."""
+    web = workload("Deployment", "web", 2)
+    cluster = sketch(1, "abc", "4", "110", *running(web, "w-a", "w-b"))
+    tight = report_of(cluster, web, quota(pods="1"))
+    assert cell(tight, "web", "deploy").text == "2/2 ok", "nothing is made"
+    assert (cell(tight, "web", event).verdict, cell(tight, "web", event).bound.least) == (UNKNOWN, 1)
+    assert cell(report_of(cluster, web, quota(pods="2")), "web", event).proven
+
+
+def test_pods_that_are_preempted_need_the_quota_again():
+    """The strong pod takes the room of one of two pods, and the other alone uses up the quota."""
+    web = workload("Deployment", "web", 2, asking("3"))
+    strong = workload("Deployment", "strong", 1, {"priority": 9, **asking("3")})
+    strong["metadata"]["namespace"] = "elsewhere"
+    cluster = sketch(1, "abc", "4", "110", *running(web, "w-a", "w-b"))
+    pinned = {"nodeSelector": {HOSTNAME: "w-a"}}
+    strong["spec"]["template"]["spec"] |= pinned
+    for pods, is_fine in (("1", False), ("2", True)):
+        found = cell(report_of(cluster, web, strong, quota(pods=pods), events=("deploy",)), "web", "deploy")
+        assert (found.verdict == FINE and found.proven) == is_fine
+
+
+@pytest.mark.parametrize(("granted", "is_fine"), [("3", True), ("2", False)])
+def test_who_is_scaled_down_to_what_a_quota_grants_needs_no_more(granted, is_fine):
+    """The pods of db fill two of three nodes and stay; of six pods of web half are granted, and half stay."""
+    db, web = workload("Deployment", "db", 2, asking("4")), workload("Deployment", "web", 6, asking("500m"))
+    limit = quota(pods=granted)
+    for each in (web, limit):
+        each["metadata"]["namespace"] = "elsewhere"
+    cluster = sketch(1, "abc", "4", "110", *running(db, "w-a", "w-b"))
+    smaller = cell(report_of(cluster, db, web, limit, events=("scale-down",)), "web", "scale-down")
+    assert (smaller.verdict == FINE and smaller.proven) == is_fine

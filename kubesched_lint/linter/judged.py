@@ -278,4 +278,4 @@ def _image_left_open(judged: Judged) -> str:
 
 
 def _is_left_open(image: str) -> bool:
-    return "<" in image or re.match(r"[A-Z][A-Z0-9_-]*(?=[:@]|$)", image.rpartition("/")[2]) is not None
+    return "<" in image or re.match(r"[A-Z][A-Z0-9 _-]*(?=[:@]|$)", image.rpartition("/")[2]) is not None

@@ -186,6 +186,12 @@ def test_nobody_applies_a_pod_with_the_image_left_open(image: str) -> None:
     assert not found(open_image, rule="nodeselector-matches-nothing")
 
 
+@pytest.mark.parametrize("image", ["'${IMAGE}'", "'$IMAGE:${TAG}'", "registry.example.com/app:LATEST"])
+def test_a_variable_for_the_image_leaves_the_rest_as_it_is(image: str) -> None:
+    wanting = pod("a", "nodeSelector: {pool: gpu}").replace("registry.example.com/app:1.0", image)
+    assert found(wanting, rule="nodeselector-matches-nothing")
+
+
 LOCAL = """
 apiVersion: v1
 kind: PersistentVolume

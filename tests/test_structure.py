@@ -16,6 +16,8 @@ JOINS = {
     "admission/admission.py",  # workloads and quotas
     "cluster/labelled.py",  # selectors and the pods that they select
     "cluster/postings.py",  # pods and the selectors that select them
+    "lifecycle/contention.py",  # parts of a set and all that may exist beside each
+    "lifecycle/least.py",  # losses and the workloads that they concern
     "lifecycle/hypotheses.py",  # lost nodes and all others
     "lifecycle/unreachable.py",  # losses and the domains of a spread
     "scheduler/devices/alike.py",  # devices and the selectors that look at them
@@ -30,6 +32,7 @@ SEARCHES = {
     "lifecycle/gangs.py",  # orders of a gang
     "lifecycle/oracle.py",  # states and the volumes of all
     "lifecycle/statefulset_pods.py",  # ordinals
+    "lifecycle/stories.py",  # starts of courses
     "scheduler/devices/allocator.py",  # devices for a claim
     "scheduler/framework.py",  # nodes for a pod
     "scheduler/pod_groups.py",  # nodes for each pod of a gang

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
@@ -60,6 +61,7 @@ def contention_of(setting: Setting) -> Contention:
 
     No event scales another workload, but a running one may roll out when applied.
     """
+    work.spend(work.CALL * len(setting.workloads))
     contenders = tuple(_contenders(setting))
     demand: dict[str, int] = {}
     for _, contender in contenders:

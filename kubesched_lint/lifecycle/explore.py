@@ -147,7 +147,7 @@ def run_once(
 
     The course has no steps if it took more work than ``most_work``.
     """
-    work.spend(work.CALL * len(transitions.desired_states))
+    work.spend(work.LOOK * len(transitions.desired_states))
     state = transitions.settle(start)
     steps = [(Step("start"), state)]
     done = 0

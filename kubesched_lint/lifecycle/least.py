@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
@@ -76,6 +77,7 @@ class _Ask(NamedTuple):
 
 def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the least of ``wanted`` pods that every order binds."""
+    work.spend(work.CALL)
     pod, index = as_checked(setting.pods[number]), setting.index
     tie = tie_of(setting, number, wanted, meanwhile)
     if tie is None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting
@@ -64,6 +65,7 @@ def story_of(
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
     be deleted; all other pods stay where they are. See ``Story`` for the other options.
     """
+    work.spend(work.CALL * len(members))  # before anything is made: what is beyond the limit must cost nothing
     chosen = [as_granted(setting, i) for i in members]
     moving = {bound for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in setting.objects.pods if bound not in moving)

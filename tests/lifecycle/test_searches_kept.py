@@ -6,6 +6,9 @@ import pytest
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle import matrix as of_matrices
+from kubesched_lint.lifecycle.contention import contention_of
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.least import least_placed
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
@@ -66,3 +69,23 @@ def test_each_bad_cell_asks_the_same_index_for_its_message() -> None:
     """An index of 1,900 nodes with a taint each takes milliseconds."""
     setting = misspelt_beside_healthy()
     assert bare_story(setting, setting.workloads[0]).index is setting.index
+
+
+def test_a_story_beyond_the_limit_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every bad cell of a large set asks for one; 2,000 of them took 20 s after the steps were used up."""
+    entered = []
+    monkeypatch.setattr(Story, "enter", lambda story, workload: entered.append(workload))
+    setting = misspelt_beside_healthy()
+    with work.within(0), pytest.raises(work.OutOfWorkError):
+        story_of(setting, range(6), expected=True, most_states=0, runs=1)
+    assert not entered
+
+
+def test_what_meets_all_others_counts_as_work() -> None:
+    setting = misspelt_beside_healthy()
+    with work.within(1e9) as meter:
+        contention_of(setting)
+    assert meter.spent >= len(setting.workloads)
+    with work.within(1e9) as meter:
+        least_placed(setting, 1, 2)
+    assert meter.spent

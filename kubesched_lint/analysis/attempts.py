@@ -101,9 +101,9 @@ def order(members: Sequence[Workload], favoured: Iterable[Workload], seed: int) 
     From seed 1 on, each pod takes any node that it fits.
     """
     drawing = Drawing(seed)
-    chosen = set(map(id, favoured))
-    first = [w for w in members if id(w) in chosen]
-    rest = [w for w in members if id(w) not in chosen]
+    chosen = set(favoured)
+    first = [w for w in members if w in chosen]
+    rest = [w for w in members if w not in chosen]
     ordered = [*first, *rest] if seed % 2 == 0 else [*rest, *first]
     if seed > 1 and len(ordered) > 1:
         drawing.random.shuffle(ordered)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.admission.mutating import with_requests
+from kubesched_lint.cluster.running import HASH
 from kubesched_lint.model.pod import Container, Pod, Resources, Toleration
 
 if TYPE_CHECKING:
@@ -123,11 +124,7 @@ class Mutations:
         return Mutation(
             tuple(one for one in pod.containers if one.name not in own),
             tuple(one for one in pod.init_containers if one.name not in init),
-            {
-                one.name: (before.requests, one.requests)
-                for one in (*pod.containers, *pod.init_containers)
-                if (before := own.get(one.name) or init.get(one.name)) is not None and before.requests != one.requests
-            },
+            dict(_resizes(pod, live.pod, {**init, **own})),
             {k: v for k, v in pod.node_selector.items() if template.node_selector.get(k) != v},
             tuple(_own_tolerations(pod, template)),
             tuple(_uncounted(pod, template)),
@@ -137,9 +134,13 @@ class Mutations:
     def _newest(self, live: Workload) -> Sequence[BoundPod]:
         """Return the pods that were made last, of those that its template has made: their images are its images."""
         pods = [bound for bound in self._running.pods_of(live) if not bound.terminating]
-        revisions = self._running.replica_sets_of(live)
-        if revisions:
-            pods = [b for b in pods if b.pod.labels.get("pod-template-hash") == revisions[0].template_hash]
+        if live.kind == "Deployment":
+            revision = next(iter(self._running.replica_sets_of(live)), None)
+            if revision is None or live.suspended:  # while it is paused, its template has made no pod
+                return ()
+            pods = [b for b in pods if b.pod.labels.get(HASH) == revision.template_hash]
+        elif not _has_made(live, pods):
+            return ()
         images = {(one.name, one.image) for one in (*live.pod.containers, *live.pod.init_containers)}
         pods = [b for b in pods if images <= {(c.name, c.image) for c in (*b.pod.containers, *b.pod.init_containers)}]
         last = max((bound.created for bound in pods), default="")
@@ -175,6 +176,35 @@ class Mutations:
 
 def _same(one: Container | None, other: Container) -> bool:
     return one is not None and (one.requests, one.restart_always) == (other.requests, other.restart_always)
+
+
+def _resizes(
+    pod: Pod, written: Pod, stored: Mapping[str, Container]
+) -> Iterator[tuple[str, tuple[Resources, Resources]]]:
+    """Yield what ``Mutation.requests`` has; what a LimitRange fills in may have been another value when pods were made.
+
+    ``stored``: container → as the API server stores it now.
+    """
+    own = {one.name: one.requests for one in (*written.containers, *written.init_containers)}
+    for one in (*pod.containers, *pod.init_containers):
+        before = stored[one.name].requests if one.name in stored else one.requests
+        filled_in = before.keys() - own.get(one.name, {}).keys()
+        after = {r: n for r, n in one.requests.items() if r not in filled_in and n != before.get(r)}
+        if after:
+            yield one.name, (before, after)
+
+
+def _has_made(live: Workload, pods: Sequence[BoundPod]) -> bool:
+    """Return whether the template of a workload has made its pods: a Job's stays, others must have been rolled out.
+
+    The controllers of ReplicaSets replace no pod, ``OnDelete`` and a partition keep old ones, and a rollout that waits
+    for a pod that is not ready may have made none yet.
+    """
+    if live.kind in ("StatefulSet", "DaemonSet"):
+        is_rolled = live.strategy.type == "RollingUpdate" and not live.strategy.partition
+        revisions = {bound.pod.labels.get("controller-revision-hash") for bound in pods}
+        return is_rolled and len(revisions) == 1 and None not in revisions and all(bound.ready for bound in pods)
+    return live.kind == "Job"
 
 
 def _opts_out(pod: Pod) -> bool:

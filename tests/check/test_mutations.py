@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,80 @@ def test_a_sidecar_without_requests_is_refused_by_a_quota_that_asks_for_them() -
     known = cluster(*running(stored(deployment("web")), beside=(bare,)), {**quota, "spec": hard, "status": hard})
     (deploy,) = simulate(objects=[deployment("web", 4)], cluster=known, events=["deploy"]).outcomes
     assert "agent" in deploy.message or deploy.verdict == "unknown", json.dumps(deploy.message)
+
+
+def learnt(*objects: Value) -> tuple[str, ...]:
+    """What the pods of the first workload of a cluster teach."""
+    known = cluster(*objects)
+    found = known.mutations.of(known.inventory.workloads[0])
+    return () if found is None else found.names
+
+
+def is_error(new: Value, known: Any) -> bool:
+    """Whether ``lint`` and ``simulate`` are sure that the deploy ends badly."""
+    (deploy,) = simulate(objects=[new], cluster=known, events=["deploy"]).outcomes
+    is_proven = deploy.verdict == "bad" and deploy.proven
+    errors = [finding for finding in lint(objects=[new], cluster=known).findings if finding.severity.word == "error"]
+    assert bool(errors) == is_proven, (deploy.text, errors)
+    return is_proven
+
+
+# --- pods that another template has made teach nothing ----------------------------------------------------------------
+
+
+def test_pods_of_a_paused_deployment_teach_nothing() -> None:
+    """Somebody pauses it and lowers its request: its pods and their ReplicaSet have the old one."""
+    live, *others = running(stored(deployment("web", cpu="3")))
+    live = copy.deepcopy(live)
+    live["spec"] |= {"paused": True, "template": stored(deployment("web", cpu="100m"))["spec"]["template"]}
+    assert learnt(live, *others) == ()
+    assert learnt(*running(stored(deployment("web", cpu="100m")), containers=[container("app", "3")])) != ()
+
+
+def test_pods_of_an_unknown_revision_teach_nothing() -> None:
+    """A file without ReplicaSets."""
+    live, _, *pods = running(stored(deployment("web")), beside=(PROXY,))
+    assert learnt(live, *pods) == ()
+
+
+def stateful(written: Value, **strategy: Any) -> list[Value]:
+    """A StatefulSet whose two pods of one revision request 3 CPU, whatever its template says."""
+    made = stored(written)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "d-web", "controller": True}
+    pods = [one for one in running(made, containers=[container("app", "3")]) if one["kind"] == "Pod"]
+    for number, pod in enumerate(pods):
+        labels = {"app": "web", "controller-revision-hash": "1", "apps.kubernetes.io/pod-index": str(number)}
+        pod["metadata"] |= {"name": f"web-{number}", "labels": labels, "ownerReferences": [owner]}
+    spec = {**made["spec"], "serviceName": "web", "updateStrategy": {"type": "RollingUpdate", **strategy}}
+    return [{**made, "kind": "StatefulSet", "spec": spec}, *pods]
+
+
+@pytest.mark.parametrize("strategy", [{"type": "OnDelete"}, {"rollingUpdate": {"partition": 1}}])
+def test_pods_that_no_rollout_replaces_teach_nothing(strategy: Value) -> None:
+    web = deployment("web", cpu="100m")
+    assert learnt(*stateful(web, **strategy)) == ()
+    assert learnt(*stateful(web)) == ("other requests of app",)
+
+
+@pytest.mark.parametrize("fault", ["not ready", "two revisions"])
+def test_pods_amid_a_rollout_teach_nothing(fault: str) -> None:
+    """A rollout that waits for a broken pod may have replaced none."""
+    web = deployment("web", cpu="100m")
+    live, first, second = stateful(web)
+    if fault == "not ready":
+        second["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    else:
+        second["metadata"]["labels"]["controller-revision-hash"] = "2"
+    assert learnt(live, first, second) == ()
+
+
+def test_a_limit_range_that_was_another_one_is_no_mutation() -> None:
+    """The pods were made when it filled in 3 CPU; now it fills in 100m."""
+    entry = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
+    ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "shop"}}
+    web = deployment("web")
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = {}
+    pods = running(stored(web), containers=[container("app", "3")])
+    assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ("other requests of app",), "of memory"
+    entry["defaultRequest"]["memory"] = "1Gi"
+    assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ()

@@ -36,6 +36,8 @@ class Mutation(Struct, frozen=True):
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    after: Mapping[str, str] = field(default_factory=dict)
+    """Each of ``init_containers`` → the one before it in the pods; empty for the first."""
     requests: Mapping[str, tuple[Resources, Resources]] = field(default_factory=dict)
     """Container → its requests in the template, with defaults, and in the pods."""
     node_selector: Labels = field(default_factory=dict)
@@ -60,30 +62,44 @@ class Mutation(Struct, frozen=True):
         fields = ["nodeSelector"] * bool(self.node_selector) + ["tolerations"] * bool(self.tolerations)
         return (*added, *changed, *fields)
 
+    def beyond(self, pod: Pod) -> Mutation:
+        """Return what is left of it for the pod of a manifest: what that has itself, or changes, stays as written."""
+        written = {container.name: container for container in (*pod.containers, *pod.init_containers)}
+
+        def new(containers: Iterable[Container]) -> tuple[Container, ...]:
+            return tuple(one for one in containers if one.name not in written)
+
+        sized = {name: _left(sizes, written[name]) for name, sizes in self.requests.items() if name in written}
+        return replace(
+            self,
+            containers=new(self.containers),
+            init_containers=new(self.init_containers),
+            requests={name: sizes for name, sizes in sized.items() if sizes[1]},
+            node_selector={key: value for key, value in self.node_selector.items() if key not in pod.node_selector},
+            tolerations=tuple(one for one in self.tolerations if one not in pod.tolerations),
+        )
+
     def applied(self, pod: Pod) -> Pod:
-        """Return the pod of a template with what is added; what the manifest has meanwhile, or changes, stays."""
-        known = {container.name for container in (*pod.containers, *pod.init_containers)}
-        at = (*pod.path, "containers")
-
-        def new(containers: Iterable[Container]) -> Iterator[Container]:
-            return (replace(one, path=at) for one in containers if one.name not in known)
-
+        """Return the pod of a template with what is ``beyond`` it."""
+        init = [*map(self._sized, pod.init_containers)]
+        for one in self.init_containers:
+            names = ["", *(container.name for container in init)]
+            before = self.after.get(one.name, "")
+            init.insert(names.index(before) if before in names else 0, replace(one, path=(*pod.path, "containers")))
+        added = (replace(one, path=(*pod.path, "containers")) for one in self.containers)
         return with_requests(
             replace(
                 pod,
-                containers=(*map(self._sized, pod.containers), *new(self.containers)),
-                init_containers=(*new(self.init_containers), *map(self._sized, pod.init_containers)),
+                containers=(*map(self._sized, pod.containers), *added),
+                init_containers=tuple(init),
                 node_selector={**self.node_selector, **pod.node_selector},
-                tolerations=(*pod.tolerations, *(t for t in self.tolerations if t not in pod.tolerations)),
+                tolerations=(*pod.tolerations, *self.tolerations),
             )
         )
 
     def _sized(self, container: Container) -> Container:
-        if container.name not in self.requests:
-            return container
-        before, after = self.requests[container.name]
-        changed = {r: n for r, n in after.items() if container.requests.get(r, before.get(r)) == before.get(r)}
-        return replace(container, requests={**container.requests, **changed})
+        changed = self.requests[container.name][1] if container.name in self.requests else {}
+        return replace(container, requests={**container.requests, **changed}) if changed else container
 
 
 class Mutations:
@@ -105,7 +121,10 @@ class Mutations:
         """Return what the next pods of a workload have beyond its template; None if nothing is known to be added."""
         live = self._running.live(workload)
         found = self._own(live) if live is not None else self._expected(workload)
-        return None if found is None or found.is_nothing else found
+        if found is None or found.is_nothing:
+            return None
+        left = found.beyond(workload.pod)
+        return None if left.is_nothing else left
 
     def _own(self, live: Workload) -> Mutation | None:
         if live.key not in self._learnt:
@@ -121,9 +140,12 @@ class Mutations:
         hashed = {key: value for key, value in pod.labels.items() if key not in live.pod.labels}
         template = self._admission.stored(live.pod, hashed)
         own, init = ({one.name: one for one in each} for each in (template.containers, template.init_containers))
+        added = tuple(one for one in pod.init_containers if one.name not in init)
+        order = ("", *(one.name for one in pod.init_containers))
         return Mutation(
             tuple(one for one in pod.containers if one.name not in own),
-            tuple(one for one in pod.init_containers if one.name not in init),
+            added,
+            {one.name: order[order.index(one.name) - 1] for one in added},
             dict(_resizes(pod, live.pod, {**init, **own})),
             {k: v for k, v in pod.node_selector.items() if template.node_selector.get(k) != v},
             tuple(_own_tolerations(pod, template)),
@@ -171,11 +193,20 @@ class Mutations:
             return tuple(one for one in containers if all(_same(each.get(one.name), one) for each in every))
 
         pods = sum(each.pods for each in known.values())
-        return Mutation(shared(first.containers), shared(first.init_containers), pods=pods, others=tuple(known))
+        return Mutation(
+            shared(first.containers), shared(first.init_containers), first.after, pods=pods, others=tuple(known)
+        )
 
 
 def _same(one: Container | None, other: Container) -> bool:
     return one is not None and (one.requests, one.restart_always) == (other.requests, other.restart_always)
+
+
+def _left(sizes: tuple[Resources, Resources], written: Container) -> tuple[Resources, Resources]:
+    """Return the changed requests of a container without those that its manifest changes."""
+    before, after = sizes
+    kept = {r: n for r, n in after.items() if written.requests.get(r, before.get(r)) == before.get(r) != n}
+    return before, kept
 
 
 def _resizes(

@@ -214,3 +214,26 @@ def test_a_limit_range_that_was_another_one_is_no_mutation() -> None:
     assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ("other requests of app",), "of memory"
     entry["defaultRequest"]["memory"] = "1Gi"
     assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ()
+
+
+# --- what is left of it for a manifest --------------------------------------------------------------------------------
+
+
+def test_a_note_tells_nothing_that_the_manifest_says_itself() -> None:
+    web = stored(deployment("web"))
+    own = deployment("web")
+    own["spec"]["template"]["spec"]["containers"].append(PROXY)
+    resized = cluster(*running(web, containers=[container("app", "3")]))
+    for new, known in ((own, cluster(*running(web, beside=(PROXY,)))), (deployment("web", cpu="2"), resized)):
+        assert "its manifest" not in notes_of(lint(objects=[new], cluster=known))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_added_sidecar_runs_beside_the_init_containers_after_it(*, is_first: bool) -> None:
+    """The nodes have 4 CPU: 3.9 for an init container and 250m for a sidecar that starts before it are too much."""
+    large = container("large", "3900m")
+    side = {**container("side", "250m"), "restartPolicy": "Always"}
+    order = [side, large] if is_first else [large, side]
+    known = cluster(*running(stored(deployment("web", 2, initContainers=[large])), initContainers=order))
+    new = deployment("web", 2, initContainers=[large], image="registry.example.com/app:2")
+    assert is_error(new, known) is is_first

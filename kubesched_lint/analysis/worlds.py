@@ -76,7 +76,7 @@ def without_others(world: World) -> World:
 
 
 def without_expected(world: World) -> World:
-    """The world in which webhooks add nothing to the pods of workloads of which nothing runs yet."""
+    """The world in which webhooks change nothing in the next pods but what is certain."""
     cluster = world.cluster
     assert cluster is not None
     return world.on(replace(cluster, expects_mutations=False))

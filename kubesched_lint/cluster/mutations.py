@@ -1,7 +1,9 @@
 """What webhooks, VPA and policy engines change in pods: learnt from the pods that run, against their templates.
 
 No API tells what a webhook will do. But a controller makes its next pods from the same template, and the same webhooks
-see them, so what the newest pods have beyond their template, the next ones have, too.
+see them, so what the newest pods have beyond their template, the next ones have, too. That is certain only of pods that
+this template has made for sure, and while labels and annotations stay, by which webhooks choose. Other requests are
+never certain: VPA recommends others tomorrow, and somebody may have resized the pods in place.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.admission.mutating import with_requests
 from kubesched_lint.cluster.running import HASH
+from kubesched_lint.cluster.template import FOREIGN, written_template
 from kubesched_lint.model.pod import Container, Pod, Resources, Toleration
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ class Mutation(Struct, frozen=True):
     """The number of running pods that show it."""
     others: tuple[str, ...] = ()
     """For a workload of which nothing runs: those of its namespace that show it."""
+    is_expected: bool = False
+    """Whether the next pods may have nothing of it."""
 
     @property
     def is_nothing(self) -> bool:
@@ -58,9 +63,19 @@ class Mutation(Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         """What is added or changed, as a reader knows it: containers, then fields."""
         added = [container.name for container in (*self.containers, *self.init_containers)]
-        changed = [f"other requests of {name}" for name in self.requests]
+        changed = map(_resized, self.requests)
         fields = ["nodeSelector"] * bool(self.node_selector) + ["tolerations"] * bool(self.tolerations)
         return (*added, *changed, *fields)
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """What of ``names`` the next pods may not have."""
+        return self.names if self.is_expected else tuple(map(_resized, self.requests))
+
+    @property
+    def certain(self) -> Mutation | None:
+        """What the next pods have for sure."""
+        return None if self.is_expected else replace(self, requests={})
 
     def beyond(self, pod: Pod) -> Mutation:
         """Return what is left of it for the pod of a manifest: what that has itself, or changes, stays as written."""
@@ -108,7 +123,8 @@ class Mutations:
     def __init__(self, inventory: Inventory, running: Running, admission: Admission, *, is_expecting: bool) -> None:
         """``admission`` is that of the cluster alone: what a LimitRange fills in is no change of a webhook.
 
-        ``is_expecting``: new workloads get what all others of their namespace have.
+        ``is_expecting``: the next pods get also what is not certain, and those of new workloads what all others of
+        their namespace have.
         """
         self._is_expecting = is_expecting
         self._inventory = inventory
@@ -120,7 +136,12 @@ class Mutations:
     def of(self, workload: Workload) -> Mutation | None:
         """Return what the next pods of a workload have beyond its template; None if nothing is known to be added."""
         live = self._running.live(workload)
-        found = self._own(live) if live is not None else self._expected(workload)
+        if live is None:
+            found = self._expected(workload)
+        elif (found := self._own(live)) is not None and not _chosen_alike(workload, live):
+            found = None if _opts_out(workload) else replace(found, is_expected=True)
+        if found is not None and not self._is_expecting:
+            found = found.certain
         if found is None or found.is_nothing:
             return None
         left = found.beyond(workload.pod)
@@ -170,12 +191,7 @@ class Mutations:
 
     def _expected(self, workload: Workload) -> Mutation | None:
         """Return the containers that every workload of a namespace gets, for one of which nothing runs."""
-        if (
-            not self._is_expecting
-            or workload.pod.host_network
-            or workload.custom is not None
-            or _opts_out(workload.pod)
-        ):
+        if not self._is_expecting or workload.pod.host_network or workload.custom is not None or _opts_out(workload):
             return None
         if workload.namespace not in self._injected:
             self._injected[workload.namespace] = self._of_namespace(workload.namespace)
@@ -194,12 +210,21 @@ class Mutations:
 
         pods = sum(each.pods for each in known.values())
         return Mutation(
-            shared(first.containers), shared(first.init_containers), first.after, pods=pods, others=tuple(known)
+            shared(first.containers),
+            shared(first.init_containers),
+            first.after,
+            pods=pods,
+            others=tuple(known),
+            is_expected=True,
         )
 
 
 def _same(one: Container | None, other: Container) -> bool:
     return one is not None and (one.requests, one.restart_always) == (other.requests, other.restart_always)
+
+
+def _resized(container: str) -> str:
+    return f"other requests of {container}"
 
 
 def _left(sizes: tuple[Resources, Resources], written: Container) -> tuple[Resources, Resources]:
@@ -238,9 +263,26 @@ def _has_made(live: Workload, pods: Sequence[BoundPod]) -> bool:
     return live.kind == "Job"
 
 
-def _opts_out(pod: Pod) -> bool:
-    """Return whether a label asks webhooks to leave the pods alone: ``sidecar.istio.io/inject: "false"``."""
-    return any("inject" in key and value in ("false", "disabled") for key, value in pod.labels.items())
+def _chosen_alike(workload: Workload, live: Workload) -> bool:
+    """Return whether pods of a manifest have the labels and annotations of the pods that run: webhooks choose by them.
+
+    The annotations of a template of which a snapshot keeps only what scheduling reads count as others.
+    """
+    return workload.pod.labels == live.pod.labels and _notes(workload) == _notes(live)
+
+
+def _notes(workload: Workload) -> Mapping[str, object]:
+    """Return the annotations in the template."""
+    template = written_template(workload)
+    meta = template.get("metadata") if isinstance(template, dict) else None
+    notes = meta.get("annotations") if isinstance(meta, dict) else None
+    return {str(k): v for k, v in notes.items() if k not in FOREIGN} if isinstance(notes, dict) else {}
+
+
+def _opts_out(workload: Workload) -> bool:
+    """Return whether a label or an annotation asks webhooks to leave the pods alone, as Istio and Linkerd read them."""
+    marks = (*workload.pod.labels.items(), *_notes(workload).items())
+    return any("inject" in key and value in ("false", "disabled") for key, value in marks)
 
 
 def _own_tolerations(pod: Pod, template: Pod) -> Iterator[Toleration]:

@@ -237,3 +237,43 @@ def test_an_added_sidecar_runs_beside_the_init_containers_after_it(*, is_first: 
     known = cluster(*running(stored(deployment("web", 2, initContainers=[large])), initContainers=order))
     new = deployment("web", 2, initContainers=[large], image="registry.example.com/app:2")
     assert is_error(new, known) is is_first
+
+
+# --- what is not certain ----------------------------------------------------------------------------------------------
+
+
+def test_no_error_rests_on_other_requests() -> None:
+    """Somebody has resized the pods in place, or VPA has: the next pods may be as the template says."""
+    known = cluster(*running(stored(deployment("web", 1)), containers=[container("app", "3")]))
+    assert not is_error(deployment("web", 9), known)
+    report = lint(objects=[deployment("web", 9)], cluster=known)
+    found = [f for f in report.findings if f.rule.startswith("resource-")]
+    assert any("other requests of app, as those that run have" in p for f in found for p in f.evidence.assumes), found
+    report = lint(objects=[deployment("web", 99)], cluster=known)
+    assert "error" in {finding.severity.word for finding in report.findings}, "as written they are too many, too"
+
+
+@pytest.mark.parametrize("place", ["labels", "annotations"])
+def test_a_manifest_that_opts_out_gets_nothing(place: str) -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"].setdefault(place, {})["sidecar.istio.io/inject"] = "false"
+    known = cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,)))
+    assert "istio-proxy" not in notes_of(lint(objects=[new], cluster=known))
+    assert not is_error(new, known)
+
+
+def test_no_error_rests_on_what_a_webhook_does_with_another_annotation() -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"]["annotations"] = {"sidecar.istio.io/proxyCPU": "10m"}
+    same = copy.deepcopy(new)
+    same["spec"]["template"]["spec"]["containers"] = [container("app", "3")]
+    assert not is_error(new, cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,))))
+    assert is_error(new, cluster(*running(stored(same), beside=(PROXY,))))
+
+
+@pytest.mark.parametrize("notes", [{5: True, "inject": ["false"]}, "false", [], None])
+def test_annotations_of_any_type_are_no_crash(notes: object) -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"]["annotations"] = notes
+    known = cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,)))
+    lint(objects=[new], cluster=known)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str, str]
 _OF_NODES = "node.kubernetes.io/"
+_ADDED = ("containers", "init_containers", "node_selector", "tolerations")
 _NOT_ADDED = ("spread", "required_affinity", "required_anti_affinity", "required_node_terms", "scheduler_name")
 """Fields that something changes and that are told, not counted."""
 
@@ -52,7 +53,7 @@ class Mutation(Struct, frozen=True):
     others: tuple[str, ...] = ()
     """For a workload of which nothing runs: those of its namespace that show it."""
     is_expected: bool = False
-    """Whether the next pods may have nothing of it."""
+    """Whether the next pods may have nothing of it, as where the newest pods differ."""
 
     @property
     def is_nothing(self) -> bool:
@@ -156,8 +157,8 @@ class Mutations:
         newest = self._newest(live)
         if not newest:
             return None
-        counts = Counter(bound.pod for bound in newest)
-        pod, number = counts.most_common(1)[0]
+        pod = Counter(bound.pod for bound in newest).most_common(1)[0][0]
+        alike = sum(_look_alike(bound.pod, pod) for bound in newest)
         hashed = {key: value for key, value in pod.labels.items() if key not in live.pod.labels}
         template = self._admission.stored(live.pod, hashed)
         own, init = ({one.name: one for one in each} for each in (template.containers, template.init_containers))
@@ -171,7 +172,8 @@ class Mutations:
             {k: v for k, v in pod.node_selector.items() if template.node_selector.get(k) != v},
             tuple(_own_tolerations(pod, template)),
             tuple(_uncounted(pod, template)),
-            number,
+            alike,
+            is_expected=alike < len(newest),
         )
 
     def _newest(self, live: Workload) -> Sequence[BoundPod]:
@@ -283,6 +285,11 @@ def _opts_out(workload: Workload) -> bool:
     """Return whether a label or an annotation asks webhooks to leave the pods alone, as Istio and Linkerd read them."""
     marks = (*workload.pod.labels.items(), *_notes(workload).items())
     return any("inject" in key and value in ("false", "disabled") for key, value in marks)
+
+
+def _look_alike(one: Pod, other: Pod) -> bool:
+    """Return whether the same is added to two pods; labels may differ, as those of a StatefulSet do."""
+    return one is other or all(getattr(one, name) == getattr(other, name) for name in _ADDED)
 
 
 def _own_tolerations(pod: Pod, template: Pod) -> Iterator[Toleration]:

@@ -253,6 +253,23 @@ def test_no_error_rests_on_other_requests() -> None:
     assert "error" in {finding.severity.word for finding in report.findings}, "as written they are too many, too"
 
 
+def test_no_error_rests_on_a_sidecar_that_some_of_the_newest_pods_lack() -> None:
+    """A webhook that fails lets pods pass as they are."""
+    live, revision, *pods = running(stored(deployment("web", 3, cpu="3")), beside=(PROXY,))
+    lucky = copy.deepcopy(pods[0])
+    lucky["spec"]["containers"].pop()
+    new = deployment("web", 2, cpu="3800m")
+    findings = lint(objects=[new], cluster=cluster(live, revision, lucky, *pods[1:])).findings
+    assert [f.severity.word for f in findings if f.rule == "resource-exceeds-any-node"] == ["warning"]
+
+
+def test_the_pods_of_a_stateful_set_show_one_mutation() -> None:
+    """Although their labels differ."""
+    known = cluster(*stateful(deployment("web")))
+    found = known.mutations.of(known.inventory.workloads[0])
+    assert (found.pods, found.is_expected) == (2, False)
+
+
 @pytest.mark.parametrize("place", ["labels", "annotations"])
 def test_a_manifest_that_opts_out_gets_nothing(place: str) -> None:
     new = deployment("web", 2, cpu="3800m")

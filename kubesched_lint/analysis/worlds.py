@@ -75,6 +75,7 @@ def without_others(world: World) -> World:
     return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
 
 
+@once_per_world
 def without_expected(world: World) -> World:
     """The world in which webhooks change nothing in the next pods but what is certain."""
     cluster = world.cluster

@@ -86,6 +86,7 @@ class Mutation(Struct, frozen=True):
             return tuple(one for one in containers if one.name not in written)
 
         sized = {name: _left(sizes, written[name]) for name, sizes in self.requests.items() if name in written}
+        overruled = (f"requests of {name}" for name, sizes in sized.items() if sizes[1] != self.requests[name][1])
         return replace(
             self,
             containers=new(self.containers),
@@ -93,6 +94,7 @@ class Mutation(Struct, frozen=True):
             requests={name: sizes for name, sizes in sized.items() if sizes[1]},
             node_selector={key: value for key, value in self.node_selector.items() if key not in pod.node_selector},
             tolerations=tuple(one for one in self.tolerations if one not in pod.tolerations),
+            uncounted=(*self.uncounted, *overruled),
         )
 
     def applied(self, pod: Pod) -> Pod:

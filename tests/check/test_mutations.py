@@ -72,6 +72,7 @@ def test_other_requests_are_learnt_and_a_manifest_that_changes_them_wins() -> No
     assert "each pod of shop/web is 2 cpu larger than its manifest: other requests of app" in notes_of(same)
     changed = lint(objects=[deployment("web", 2, cpu="2")], cluster=known)
     assert "larger than its manifest" not in notes_of(changed)
+    assert "something changes requests of app in the pods of shop/web, which is not counted" in notes_of(changed)
 
 
 def test_a_selector_and_tolerations_of_a_policy_engine_count() -> None:

@@ -75,8 +75,9 @@ def without_others(world: World) -> World:
     return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
 
 
+@once_per_world
 def without_expected(world: World) -> World:
-    """The world in which webhooks add nothing to the pods of workloads of which nothing runs yet."""
+    """The world in which webhooks change nothing in the next pods but what is certain."""
     cluster = world.cluster
     assert cluster is not None
     return world.on(replace(cluster, expects_mutations=False))

@@ -50,7 +50,7 @@ _ZERO_IS_ABSENT = frozenset(
     ["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly", "hostPort", "initialDelaySeconds"]
 )
 _EMPTY_IS_NOT_ABSENT = frozenset(["labelSelector", "namespaceSelector"])
-_FOREIGN = frozenset(["pod-template-hash", "kubectl.kubernetes.io/restartedAt", "creationTimestamp"])
+FOREIGN = frozenset(["pod-template-hash", "kubectl.kubernetes.io/restartedAt", "creationTimestamp"])
 _QUANTITIES = frozenset(["requests", "limits", "overhead"])
 
 AS_IT_RUNS = "as it runs"
@@ -158,7 +158,7 @@ def _unexplained(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
     if isinstance(theirs, dict):
         mine = ours if isinstance(ours, dict) else {}
         for name, value in theirs.items():
-            if name in _FOREIGN:
+            if name in FOREIGN:
                 continue
             if mine.get(name) is None and (name == "serviceAccount" or value in _DEFAULTS.get(name, ())):
                 continue

@@ -21,7 +21,7 @@ from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State, tall
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
-from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
+from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload, written_template
 
 _SCALE_TO = "scale-to-"
 
@@ -273,7 +273,9 @@ def _may_stay(desired: DesiredState) -> int:
 
 def with_new_template(workload: Workload) -> Workload:
     """Return the workload with a changed template, without a change that matters to scheduling."""
-    return replace(workload, template={"of": workload.template, "changed": True})
+    written = written_template(workload)
+    kept = {"metadata": written.get("metadata")} if isinstance(written, dict) else {}  # webhooks choose by it
+    return replace(workload, template={**kept, "of": workload.template, "changed": True})
 
 
 # --- Find the events that do not concern a workload -------------------------------------------------------------------

@@ -120,9 +120,9 @@ class Answers(Struct, Generic[T], frozen=True):
         return self.unless("other people's pods had gone", is_stale, premise, without)
 
     def unless_new_pods_are_as_written(self, is_proof: Callable[[T, World], bool]) -> WhatIf[T]:
-        """The row for containers that webhooks are expected to add, because all other pods of the namespace have them.
+        """The row for what webhooks are expected to change in the next pods, though it is not certain.
 
-        What the pods of a workload itself have is no premise: its next pods have it, too.
+        Containers that the pods of a workload itself have are no premise: its next pods have them, too.
         """
 
         def expected(answer: T, world: World) -> Mutation | None:
@@ -131,7 +131,8 @@ class Answers(Struct, Generic[T], frozen=True):
         def premise(answer: T, world: World) -> str:
             found = expected(answer, world)
             assert found is not None
-            return f"its pods get {first_few(found.names)}, as those of {first_few(found.others)} have"
+            whose = f"those of {first_few(found.others)}" if found.others else "those that run"
+            return f"its pods get {first_few(found.doubtful)}, as {whose} have"
 
         return self.unless(
             "webhooks left new pods alone",
@@ -320,9 +321,9 @@ def _is_drawn_to_others(it: Member) -> bool:
 
 
 def _expected(it: Member) -> Mutation | None:
-    """Return what webhooks are expected to add to the pods of a workload of which nothing runs."""
+    """Return what webhooks change in the pods of a workload, if something of it is not certain."""
     found = it.world.mutation_of(it.workload)
-    return found if found is not None and found.others else None
+    return found if found is not None and found.doubtful else None
 
 
 _DRAWN_TO_OTHERS = Fact(_is_drawn_to_others)

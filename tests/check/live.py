@@ -182,6 +182,14 @@ class Live:
         """Write the manifests."""
         (self.folder / "apps.yaml").write_text("\n---\n".join(map(json.dumps, written)))
 
+    def lacks_room_for_a_surge(self) -> None:
+        """Each node holds one pod of 3 CPU; a fourth finds no room, and none of the three may go first."""
+        old, new = (deployment("web", 3, cpu="3", image=f"registry.example.com/app:{tag}") for tag in "12")
+        for written in (old, new):
+            written["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        self.holds(*running(stored(old)))
+        self.apply(new)
+
     def check(self, *more: str, configuration: str = "") -> CompletedProcess[str]:
         (self.folder / "kubesched.toml").write_text(configuration)
         return called("check", "apps.yaml", "-c", "live", *more, cwd=self.folder)

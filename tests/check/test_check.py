@@ -48,13 +48,7 @@ def test_a_new_image_alone_is_a_rollout(live: Live) -> None:
 
 
 def test_a_rollout_without_room_for_its_surge_is_blocked(live: Live) -> None:
-    """Each node holds one pod of 3 CPU; a fourth finds no room, and none of the three may go first."""
-    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
-    old, new = (deployment("web", 3, cpu="3", image=f"registry.example.com/app:{tag}") for tag in "12")
-    for one in (old, new):
-        one["spec"]["strategy"] = strategy
-    live.holds(*running(stored(old)))
-    live.apply(new)
+    live.lacks_room_for_a_surge()
     done = live.check(*FIXED)
     assert done.returncode == 1, done.stdout
     assert first_line(done) == "blocked: 1 workload must not be applied (shop/web)"

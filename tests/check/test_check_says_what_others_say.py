@@ -5,7 +5,6 @@ Tests try some drawn worlds; ``python -m tests.check.test_check_says_what_others
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +24,7 @@ from tests.plan.changed_worlds import OPTIONS, cluster_of, read, rulebook
 from tests.plan.test_plan_equals_lint_and_simulate import changed_manifests
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import seeded
+from tests.worlds.many import tell_differences
 
 
 def differing(seed: int) -> Iterator[str]:
@@ -66,15 +66,5 @@ def test_check_says_what_simulate_and_lint_say(seed: int) -> None:
     assert list(differing(seed)) == []
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    for seed in range(args.seed, args.seed + args.count):
-        for words in differing(seed):
-            print(seed, words)
-
-
 if __name__ == "__main__":
-    main()
+    tell_differences(__doc__, differing)

@@ -5,7 +5,6 @@ Tests try some seeds; ``python -m tests.check.test_mutated_worlds --count 500`` 
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from tests.plan.changed_worlds import OPTIONS, read
 from tests.worlds.clusters import Value
 from tests.worlds.generator import seeded
+from tests.worlds.many import asked_seeds
 
 EVENTS = ("deploy", "rollout", "hpa-max", "drain")
 SIDECAR = {"name": "side", "image": "side:1", "resources": {"requests": {"cpu": "150m", "memory": "64Mi"}}}
@@ -84,12 +84,8 @@ def test_what_is_added_counts_as_what_is_written(seed: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
     compared = []
-    for seed in range(args.seed, args.seed + args.count):
+    for seed in asked_seeds(__doc__):
         found = list(differing(seed))
         compared += [seed] if found else []
         for words in filter(None, found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def test_other_requests_are_learnt_and_a_manifest_that_changes_them_wins() -> No
     assert "each pod of shop/web is 2 cpu larger than its manifest: other requests of app" in notes_of(same)
     changed = lint(objects=[deployment("web", 2, cpu="2")], cluster=known)
     assert "larger than its manifest" not in notes_of(changed)
+    assert "something changes requests of app in the pods of shop/web, which is not counted" in notes_of(changed)
 
 
 def test_a_selector_and_tolerations_of_a_policy_engine_count() -> None:
@@ -136,3 +138,160 @@ def test_a_sidecar_without_requests_is_refused_by_a_quota_that_asks_for_them() -
     known = cluster(*running(stored(deployment("web")), beside=(bare,)), {**quota, "spec": hard, "status": hard})
     (deploy,) = simulate(objects=[deployment("web", 4)], cluster=known, events=["deploy"]).outcomes
     assert "agent" in deploy.message or deploy.verdict == "unknown", json.dumps(deploy.message)
+
+
+def learnt(*objects: Value) -> tuple[str, ...]:
+    """What the pods of the first workload of a cluster teach."""
+    known = cluster(*objects)
+    found = known.mutations.of(known.inventory.workloads[0])
+    return () if found is None else found.names
+
+
+def is_error(new: Value, known: Any) -> bool:
+    """Whether ``lint`` and ``simulate`` are sure that the deploy ends badly."""
+    (deploy,) = simulate(objects=[new], cluster=known, events=["deploy"]).outcomes
+    is_proven = deploy.verdict == "bad" and deploy.proven
+    errors = [finding for finding in lint(objects=[new], cluster=known).findings if finding.severity.word == "error"]
+    assert bool(errors) == is_proven, (deploy.text, errors)
+    return is_proven
+
+
+# --- pods that another template has made teach nothing ----------------------------------------------------------------
+
+
+def test_pods_of_a_paused_deployment_teach_nothing() -> None:
+    """Somebody pauses it and lowers its request: its pods and their ReplicaSet have the old one."""
+    live, *others = running(stored(deployment("web", cpu="3")))
+    live = copy.deepcopy(live)
+    live["spec"] |= {"paused": True, "template": stored(deployment("web", cpu="100m"))["spec"]["template"]}
+    assert learnt(live, *others) == ()
+    assert learnt(*running(stored(deployment("web", cpu="100m")), containers=[container("app", "3")])) != ()
+
+
+def test_pods_of_an_unknown_revision_teach_nothing() -> None:
+    """A file without ReplicaSets."""
+    live, _, *pods = running(stored(deployment("web")), beside=(PROXY,))
+    assert learnt(live, *pods) == ()
+
+
+def stateful(written: Value, **strategy: Any) -> list[Value]:
+    """A StatefulSet whose two pods of one revision request 3 CPU, whatever its template says."""
+    made = stored(written)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "d-web", "controller": True}
+    pods = [one for one in running(made, containers=[container("app", "3")]) if one["kind"] == "Pod"]
+    for number, pod in enumerate(pods):
+        labels = {"app": "web", "controller-revision-hash": "1", "apps.kubernetes.io/pod-index": str(number)}
+        pod["metadata"] |= {"name": f"web-{number}", "labels": labels, "ownerReferences": [owner]}
+    spec = {**made["spec"], "serviceName": "web", "updateStrategy": {"type": "RollingUpdate", **strategy}}
+    return [{**made, "kind": "StatefulSet", "spec": spec}, *pods]
+
+
+@pytest.mark.parametrize("strategy", [{"type": "OnDelete"}, {"rollingUpdate": {"partition": 1}}])
+def test_pods_that_no_rollout_replaces_teach_nothing(strategy: Value) -> None:
+    web = deployment("web", cpu="100m")
+    assert learnt(*stateful(web, **strategy)) == ()
+    assert learnt(*stateful(web)) == ("other requests of app",)
+
+
+@pytest.mark.parametrize("fault", ["not ready", "two revisions"])
+def test_pods_amid_a_rollout_teach_nothing(fault: str) -> None:
+    """A rollout that waits for a broken pod may have replaced none."""
+    web = deployment("web", cpu="100m")
+    live, first, second = stateful(web)
+    if fault == "not ready":
+        second["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    else:
+        second["metadata"]["labels"]["controller-revision-hash"] = "2"
+    assert learnt(live, first, second) == ()
+
+
+def test_a_limit_range_that_was_another_one_is_no_mutation() -> None:
+    """The pods were made when it filled in 3 CPU; now it fills in 100m."""
+    entry = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
+    ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "shop"}}
+    web = deployment("web")
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = {}
+    pods = running(stored(web), containers=[container("app", "3")])
+    assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ("other requests of app",), "of memory"
+    entry["defaultRequest"]["memory"] = "1Gi"
+    assert learnt(*pods, {**ranges, "spec": {"limits": [entry]}}) == ()
+
+
+# --- what is left of it for a manifest --------------------------------------------------------------------------------
+
+
+def test_a_note_tells_nothing_that_the_manifest_says_itself() -> None:
+    web = stored(deployment("web"))
+    own = deployment("web")
+    own["spec"]["template"]["spec"]["containers"].append(PROXY)
+    resized = cluster(*running(web, containers=[container("app", "3")]))
+    for new, known in ((own, cluster(*running(web, beside=(PROXY,)))), (deployment("web", cpu="2"), resized)):
+        assert "its manifest" not in notes_of(lint(objects=[new], cluster=known))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_added_sidecar_runs_beside_the_init_containers_after_it(*, is_first: bool) -> None:
+    """The nodes have 4 CPU: 3.9 for an init container and 250m for a sidecar that starts before it are too much."""
+    large = container("large", "3900m")
+    side = {**container("side", "250m"), "restartPolicy": "Always"}
+    order = [side, large] if is_first else [large, side]
+    known = cluster(*running(stored(deployment("web", 2, initContainers=[large])), initContainers=order))
+    new = deployment("web", 2, initContainers=[large], image="registry.example.com/app:2")
+    assert is_error(new, known) is is_first
+
+
+# --- what is not certain ----------------------------------------------------------------------------------------------
+
+
+def test_no_error_rests_on_other_requests() -> None:
+    """Somebody has resized the pods in place, or VPA has: the next pods may be as the template says."""
+    known = cluster(*running(stored(deployment("web", 1)), containers=[container("app", "3")]))
+    assert not is_error(deployment("web", 9), known)
+    report = lint(objects=[deployment("web", 9)], cluster=known)
+    found = [f for f in report.findings if f.rule.startswith("resource-")]
+    assert any("other requests of app, as those that run have" in p for f in found for p in f.evidence.assumes), found
+    report = lint(objects=[deployment("web", 99)], cluster=known)
+    assert "error" in {finding.severity.word for finding in report.findings}, "as written they are too many, too"
+
+
+def test_no_error_rests_on_a_sidecar_that_some_of_the_newest_pods_lack() -> None:
+    """A webhook that fails lets pods pass as they are."""
+    live, revision, *pods = running(stored(deployment("web", 3, cpu="3")), beside=(PROXY,))
+    lucky = copy.deepcopy(pods[0])
+    lucky["spec"]["containers"].pop()
+    new = deployment("web", 2, cpu="3800m")
+    findings = lint(objects=[new], cluster=cluster(live, revision, lucky, *pods[1:])).findings
+    assert [f.severity.word for f in findings if f.rule == "resource-exceeds-any-node"] == ["warning"]
+
+
+def test_the_pods_of_a_stateful_set_show_one_mutation() -> None:
+    """Although their labels differ."""
+    known = cluster(*stateful(deployment("web")))
+    found = known.mutations.of(known.inventory.workloads[0])
+    assert (found.pods, found.is_expected) == (2, False)
+
+
+@pytest.mark.parametrize("place", ["labels", "annotations"])
+def test_a_manifest_that_opts_out_gets_nothing(place: str) -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"].setdefault(place, {})["sidecar.istio.io/inject"] = "false"
+    known = cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,)))
+    assert "istio-proxy" not in notes_of(lint(objects=[new], cluster=known))
+    assert not is_error(new, known)
+
+
+def test_no_error_rests_on_what_a_webhook_does_with_another_annotation() -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"]["annotations"] = {"sidecar.istio.io/proxyCPU": "10m"}
+    same = copy.deepcopy(new)
+    same["spec"]["template"]["spec"]["containers"] = [container("app", "3")]
+    assert not is_error(new, cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,))))
+    assert is_error(new, cluster(*running(stored(same), beside=(PROXY,))))
+
+
+@pytest.mark.parametrize("notes", [{5: True, "inject": ["false"]}, "false", [], None])
+def test_annotations_of_any_type_are_no_crash(notes: object) -> None:
+    new = deployment("web", 2, cpu="3800m")
+    new["spec"]["template"]["metadata"]["annotations"] = notes
+    known = cluster(*running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,)))
+    lint(objects=[new], cluster=known)

@@ -13,7 +13,7 @@ import yaml
 
 from kubesched_lint.cluster.capture.role import cluster_role
 from tests.check.conftest import live as live
-from tests.check.live import Live, deployment, running, stored
+from tests.check.live import Live
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
@@ -33,12 +33,7 @@ def documents(name: str) -> list[Any]:
 @pytest.fixture
 def work(live: Live) -> Path:
     """A checkout with manifests whose rollout has no room; ``kubesched-lint`` is on the PATH."""
-    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
-    old, new = (deployment("web", 3, cpu="3", image=f"registry.example.com/app:{tag}") for tag in "12")
-    for one in (old, new):
-        one["spec"]["strategy"] = strategy
-    live.holds(*running(stored(old)))
-    live.apply(new)
+    live.lacks_room_for_a_surge()
     folder = live.folder / "manifests" / "overlays" / "prod"
     folder.mkdir(parents=True)
     (live.folder / "apps.yaml").rename(folder / "apps.yaml")

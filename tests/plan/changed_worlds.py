@@ -5,7 +5,6 @@ Tests try some seeds; ``python -m tests.plan.changed_worlds --count 500`` tries 
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -33,6 +32,7 @@ from kubesched_lint.world.world import World as LintedWorld
 from tests.worlds.clusters import Value
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import World, seeded
+from tests.worlds.many import tell_differences
 
 EVENTS = ("deploy", "rollout", "drain")
 OPTIONS = Options()
@@ -242,15 +242,5 @@ def _whole_matrix(manifests: ManifestSet, cluster: Cluster) -> dict[tuple[Object
     return {(found.workloads[r.number].ref, cell.event): _seen(cell) for r in found.rows for cell in r.cells}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    for seed in range(args.seed, args.seed + args.count):
-        for words in broken(seed):
-            print(seed, words)
-
-
 if __name__ == "__main__":
-    main()
+    tell_differences(__doc__, broken)

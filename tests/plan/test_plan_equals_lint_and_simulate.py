@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from tests.plan.changed_worlds import EVENTS, OPTIONS, _image, _requests, _scale
 from tests.worlds.clusters import Value
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import seeded
+from tests.worlds.many import tell_differences
 
 EDITS = (_scale, _image, _requests, _selector)
 Matrix = Mapping[tuple[ObjectRef, str], object]
@@ -106,15 +106,5 @@ def test_plan_says_what_lint_and_simulate_say(seed: int) -> None:
     assert list(differing(seed)) == []
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    for seed in range(args.seed, args.seed + args.count):
-        for words in differing(seed):
-            print(seed, words)
-
-
 if __name__ == "__main__":
-    main()
+    tell_differences(__doc__, differing)

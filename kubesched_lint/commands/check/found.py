@@ -52,10 +52,7 @@ class Started(Struct, frozen=True):
     """Why its manifest says that it is applied all the same."""
 
     def blocks(self, least: Severity | None) -> bool:
-        return not self.broken_glass and self.ends_badly(least)
-
-    def ends_badly(self, least: Severity | None) -> bool:
-        return any(event.blocks(least) for event in self.events)
+        return not self.broken_glass and any(event.blocks(least) for event in self.events)
 
     @property
     def seen(self) -> Hashable:

@@ -53,14 +53,14 @@ def _outcomes(
 ) -> Iterator[tuple[KustomizeRendering, Outcome]]:
     """Yield what each rendering becomes; the tool renders them together."""
     tool = kustomizer()
-    trees = [tree_of(_folder(one), given=changed) if one.as_it_stands else None for one in renderings]
+    trees = [tree_of(_folder(one), given=changed) if one.mendable else None for one in renderings]
     whole = [tree for tree in trees if tree is not None and tree.obstacle is None]
     done = render_trees(whole, tool) if tool is not None and whole else {}
     for rendering, tree in zip(renderings, trees, strict=True):
         if tool is None or tree is None:
             yield rendering, InputError(rendering.kustomizations[0].path, "cannot be rendered again")
         else:
-            yield rendering, tree.obstacle or outcome_of(tree, tool, done[tree.key])
+            yield rendering, tree.obstacle or outcome_of(tree, tool, done[tree.key], rendering.mendable)
 
 
 def _folder(rendering: KustomizeRendering) -> str:

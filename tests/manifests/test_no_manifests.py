@@ -201,3 +201,12 @@ def test_a_submodule_that_is_not_checked_out_is_told(tmp_path: Path, written: st
     (tmp_path / "platform").mkdir()
     (tmp_path / ".gitmodules").write_text(f'[submodule "platform"]\n{written}\n\turl = ../platform\n', newline="")
     assert judged(tmp_path).summary.gaps == "1 submodule was not read"
+
+
+@pytest.mark.parametrize("more", ["", "---\n", "oid sha256:4d7a\n---\n"])
+def test_an_object_that_begins_like_a_pointer_is_read(tmp_path: Path, more: str) -> None:
+    """Argo CD applies it, so that nobody may hide a workload so."""
+    (tmp_path / "web.yaml").write_text(f"version https://git-lfs.github.com/spec/v1: x\n{more}{WEB.lstrip('-')}")
+    found = judged(tmp_path)
+    assert found.errors or found.summary.workloads
+    assert not found.summary.gaps

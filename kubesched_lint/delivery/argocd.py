@@ -25,6 +25,7 @@ from kubesched_lint.delivery.flux import Building, Found
 from kubesched_lint.delivery.flux_objects import is_kind, listed, mapping
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.manifests.document import CHART, Document, Skipped
 from kubesched_lint.manifests.filling import Homing
 from kubesched_lint.manifests.flux import folder_in
@@ -218,7 +219,7 @@ class Held(Struct, frozen=True):
 
     def holds(self, file: str) -> bool:
         """Return whether a file in the folder is one of them; both are paths without links."""
-        path = os.path.relpath(file, self.folder)
+        path = file.removeprefix(self.folder).lstrip(os.sep)
         if os.sep in path and not self.below:
             return False
         return not (self.wanted and not self.wanted.match(path)) and not (self.left_out and self.left_out.match(path))
@@ -284,8 +285,11 @@ def _pattern(text: object) -> re.Pattern[str] | None:
 
 
 def _without_braces(pattern: str) -> Sequence[str]:
-    """Return the patterns that ``{a,b}`` stands for; itself if they are too many, which no file name is like."""
+    """Return the patterns that ``{a,b}`` stands for; itself if they are too many or too long, which no file name is
+    like.
+    """
     done: list[str] = []
+    made = 0
     left = [pattern]
     while left and len(left) + len(done) <= MOST_FOLDERS:
         one = left.pop()
@@ -294,5 +298,9 @@ def _without_braces(pattern: str) -> Sequence[str]:
         if start < 0 or end < 0:
             done.append(one)
         else:
-            left += [one[:start] + choice + one[end + 1 :] for choice in one[start + 1 : end].split(",")]
+            choices = one[start + 1 : end].split(",")
+            made += len(choices) * len(one)
+            if made > LARGEST_SETTINGS:
+                return [pattern]
+            left += [one[:start] + choice + one[end + 1 :] for choice in choices]
     return [pattern] if left else done

@@ -227,9 +227,8 @@ def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, str]:
         if isinstance(child, dict):
             found |= _flat(child, f"{before}{key}.")
         elif isinstance(child, list):
-            found |= (
-                {f"{before}{key}": f"{{{{.{before}{key}}}}}"} if child else {}
-            )  # open: Go's text of it is not known
+            if child:  # open: Go's text of it is not known
+                found[f"{before}{key}"] = f"{{{{.{before}{key}}}}}"
         else:
             found[f"{before}{key}"] = str(child).lower() if isinstance(child, bool) else str(child)
     return found

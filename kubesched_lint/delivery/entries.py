@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -33,7 +36,7 @@ _SYNC = "gotk-sync.yaml"
 _WORDS = (b"kustomize.toolkit.fluxcd.io", b"fluxcd.controlplane.io", b"flux-instance", b"argoproj.io")
 MARK = "#"
 """Parts the path of an entry of Argo CD from the cluster, where there are several."""
-_VARIABLE = re.compile(r"\$\{[^}]*\}")
+_VARIABLE = re.compile(r"\$\{[^{}]*\}")
 _OWN = "flux-system"
 """The namespace, and the name, of what ``flux bootstrap`` and a FluxInstance make."""
 
@@ -210,28 +213,43 @@ def first_of(files: Sequence[str], held: Sequence[Sequence[Held]]) -> list[int]:
 
     Those that no other file applies, and one of each circle: that which applies itself, if there is one.
     """
-    inside: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for number, file in enumerate(files):
+        numbers.setdefault(file, []).append(number)
+    reaches = _reaches(numbers, {one for several in held for one in several})
+    namers: dict[Held, set[str]] = {}
+    for file, several in zip(files, held, strict=True):
+        for one in several:
+            namers.setdefault(one, set()).add(file)
+    by_others = {file for one, by in namers.items() for file in reaches[one] if by != {file}}
+    applies_itself = [any(file in reaches[one] for one in several) for file, several in zip(files, held, strict=True)]
+    order = sorted(
+        range(len(files)), key=lambda number: (files[number] in by_others, not applies_itself[number], number)
+    )
+    first, reached, reached_files, done = [], set[int](), set[str](), set[Held]()
+    for number in order:
+        if files[number] in by_others and (number in reached or files[number] in reached_files):
+            continue
+        first.append(number)
+        left = [number]
+        while left:
+            reached.add(number := left.pop())
+            for one in set(held[number]) - done:
+                done.add(one)
+                left += [other for file in reaches[one] - reached_files for other in numbers[file]]
+                reached_files |= reaches[one]
+    return sorted(first)
+
+
+def _reaches(files: Iterable[str], held: Iterable[Held]) -> dict[Held, set[str]]:
+    """Return which of the files each of ``held`` has."""
+    inside: dict[str, list[str]] = {}
+    for file in files:
         folder = os.path.dirname(file)
         while folder != os.path.dirname(folder):
-            inside.setdefault(folder, []).append(number)
+            inside.setdefault(folder, []).append(file)
             folder = os.path.dirname(folder)
-    reaches = [
-        {other for one in several for other in inside.get(one.folder, ()) if one.holds(files[other])}
-        for several in held
-    ]
-    by_others = {other for number, others in enumerate(reaches) for other in others if files[other] != files[number]}
-    order = sorted(range(len(files)), key=lambda number: (number in by_others, number not in reaches[number], number))
-    first, reached = [], set[int]()
-    for number in order:
-        if number not in by_others or number not in reached:
-            first.append(number)
-            left = [number]
-            while left:
-                one = left.pop()
-                left += reaches[one] - reached
-                reached |= reaches[one] | {one}
-    return sorted(first)
+    return {one: set(filter(one.holds, inside.get(one.folder, ()))) for one in held}
 
 
 def folders_like(root: str, path: str) -> list[str]:
@@ -241,9 +259,11 @@ def folders_like(root: str, path: str) -> list[str]:
     found = [root]
     for part in os.path.normpath(path.lstrip("/")).split(os.sep):
         if "${" in part:
-            wanted = re.compile(r"[^.].*".join(map(re.escape, _VARIABLE.split(part))))
-            below = (os.path.join(folder, name) for folder in found for name in _names_in(folder))
-            found = [one for one in below if wanted.fullmatch(os.path.basename(one))][:MOST_FOLDERS]
+            wanted = "[!.]*".join(map(escape, _VARIABLE.split(part)))
+            inside = (folder for folder in found if is_within(os.path.realpath(folder), root))
+            below = ((folder, name) for folder in inside for name in _names_in(folder))
+            alike = (os.path.join(folder, name) for folder, name in below if fnmatchcase(name, wanted))
+            found = list(islice(alike, MOST_FOLDERS))
         else:
             found = [os.path.join(folder, part) for folder in found]
     return [os.path.relpath(folder, root) for folder in found if os.path.isdir(folder)]

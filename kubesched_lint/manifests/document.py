@@ -53,7 +53,8 @@ class Rendering(Protocol):
 
     def setting(self, document: Document, paths: Sequence[Path]) -> tuple[Fragment, tuple[Path, ...]] | None:
         """Return the source document that sets the values at these paths, and where it has them; of a value that is
-        not there, its nearest parent. None if no single one does, or if changes of files would not be rendered again.
+        not there, its nearest parent. None if no single one does, if it is a text inside a kustomization or outside the
+        folder that the user named, or if changes of files would not be rendered again.
         """
         ...
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -49,6 +50,9 @@ _RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor Lo
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
+NONE_GIVEN: Mapping[str, bytes] = MappingProxyType({})
+
+
 class _Kustomization(Struct, frozen=True):
     path: str
     data: bytes
@@ -68,12 +72,15 @@ class Applier(Struct, frozen=True):
     named_at: Location
 
 
-def tree_of(folder: str, flux: FluxRepository = NO_FLUX) -> KustomizeTree | None:
+def tree_of(
+    folder: str, flux: FluxRepository = NO_FLUX, given: Mapping[str, bytes] = NONE_GIVEN
+) -> KustomizeTree | None:
     """Return the tree of the kustomization in ``folder``; None if there is none, or only a component.
 
-    If Flux builds it, it may list any file of that repository, and none outside.
+    If Flux builds it, it may list any file of that repository, and none outside. ``given``: real path of a file → the
+    bytes to take for those on the disk.
     """
-    walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "")
+    walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "", given)
     found = walk.kustomization(walk.tree.real)
     if isinstance(found, str):
         return _broken(walk.tree, found)
@@ -144,7 +151,8 @@ def _repository_of(folder: str) -> str:
 class _Walk:
     """Walk the folders in the order in which they are found."""
 
-    def __init__(self, folder: str, root: str) -> None:
+    def __init__(self, folder: str, root: str, given: Mapping[str, bytes] = NONE_GIVEN) -> None:
+        self._given = given
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, Shape]] = set()
@@ -252,10 +260,11 @@ class _Walk:
         """Return the bytes of a regular file in the repository; or why it is not read, as the end of a sentence that
         names it.
         """
-        if not self.is_inside(os.path.realpath(path)):
+        real = os.path.realpath(path)
+        if not self.is_inside(real):
             return "is outside the repository, and is not read"
         try:
-            data = content(path, LARGEST, root=self._root)
+            data = self._given[real] if real in self._given else content(path, LARGEST, root=self._root)
         except OSError as error:
             return f"is not read: {(error.strerror or str(error)).lower()}"
         self._held += len(data)

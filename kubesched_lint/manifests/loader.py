@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ def documents(
     ``again`` is the file from which the texts can be read again. ``is_meant``: nobody found the file by chance, so
     that what cannot be read of it is an error even if it names no apiVersion and kind.
     """
-    if data.startswith(_POINTER):
+    if data.startswith(_VERSION) and re.fullmatch(_POINTER, data):
         words = "a pointer of Git LFS: the file itself was not fetched (git lfs pull)"
         return iter((InputError(path, words) if is_meant else Skipped(path, 1, words, unrendered="Git LFS pointer"),))
     found = _documents(path, data, is_read, patch_of, in_kustomization, unrendered, fast_reader, again)
@@ -111,7 +112,9 @@ def _without_others(entries: Iterator[Entry], data: bytes) -> Iterator[Entry]:
             yield entry
 
 
-_POINTER = b"version https://git-lfs.github.com/spec/"
+_VERSION = b"version https://git-lfs.github.com/spec/"
+_POINTER = re.escape(_VERSION) + rb"v\d+(?:\r?\n[a-z0-9.-]+ [^\s]+)+\s*"
+"""All of the file: no line is a field of YAML, because kubectl reads an object that begins like a pointer."""
 _BEHIND = "kubectl ignores text behind '...': separate documents with '---'"
 
 

@@ -44,7 +44,9 @@ def applied_in(
     rendered: set[str] = set()
     told: list[InputError | Skipped] = []
     for tree in trees:
-        outcome: InputFile | Skipped | InputError | None = tree.obstacle or outcome_of(tree, tool, done[tree.key])
+        outcome: InputFile | Skipped | InputError | None = tree.obstacle or outcome_of(
+            tree, tool, done[tree.key], named
+        )
         is_read = isinstance(outcome, Skipped)
         if isinstance(outcome, InputFile):
             outcome = replace(outcome, filling=flux.filling(tree.real) if b"${" in outcome.data else None)
@@ -94,8 +96,13 @@ def _is_same(folder: str, other: str) -> bool:
     return os.path.realpath(folder) == os.path.realpath(other)
 
 
-def outcome_of(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> InputFile | Skipped | InputError:
-    """Return the applied objects as one file, or why they are unknown."""
+def outcome_of(
+    tree: KustomizeTree, tool: Tool, done: Rendered | RenderError, named: str = ""
+) -> InputFile | Skipped | InputError:
+    """Return the applied objects as one file, or why they are unknown.
+
+    ``named``: the folder that the user named; empty if settings of Flux or Argo CD decide about the objects, too.
+    """
     if isinstance(done, RenderError):
         if tree.outside is not None and _RESTRICTOR in str(done):
             return tree.outside
@@ -106,8 +113,8 @@ def outcome_of(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) ->
     text, starts = _without_origins(tree, done)
     path = f"{os.path.normpath(tree.folder)}{RENDERED}"
     how = f"{tool.name} {os.path.normpath(tree.folder)}"
-    as_it_stands = not (tree.root or tree.applied_by)
-    rendering = KustomizeRendering(text, how, *_sources(tree), starts, as_it_stands)
+    mendable = os.path.realpath(named) if named and not tree.root else ""
+    rendering = KustomizeRendering(text, how, *_sources(tree), starts, mendable)
     return InputFile(path, text.encode("utf-8", "surrogateescape"), rendering=rendering)
 
 

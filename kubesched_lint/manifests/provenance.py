@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Location, Path, Span
 from kubesched_lint.manifests.document import Document, Written
 from kubesched_lint.manifests.fragments import (
@@ -41,8 +42,10 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
     kustomizations: tuple[Written, ...]
     others: tuple[Written, ...]
     starts: dict[int, str] = field(default_factory=dict)
-    as_it_stands: bool = False
-    """The folder's files alone make the text, without settings of Flux or Argo CD."""
+    mendable: str = ""
+    """The folder, without links, that the user named: a fix may change files in it, and no others. Empty if settings of
+    Flux or Argo CD are a part of the text, too.
+    """
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         return replace(entry, rendering=self) if isinstance(entry, Document) else entry
@@ -66,15 +69,20 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
         return Location(document.path, document.span(path, key=key), self._near(document, path, origin))
 
     def setting(self, document: Document, paths: Sequence[Path]) -> tuple[Fragment, tuple[Path, ...]] | None:
+        if not self.mendable:
+            return None
         origin = self._origin(document)
-        found = [self._written(document, path, origin) for path in paths] if self.as_it_stands else []
+        found = [self._written(document, path, origin) for path in paths]
         places = [place for place in found if place is not None]
         homes = {(one.path, one.line, one.indent) for one, _ in places}
         if len(places) != len(found) or len(homes) != 1:
             return None
+        source = places[0][0]
+        if source.indent or not is_within(os.path.realpath(source.path), self.mendable):
+            return None
         lengths = [len(existing(document.value, path)) for path in paths]
         ends = (path[length:] for path, length in zip(paths, lengths, strict=True))
-        return places[0][0], tuple((*where, *end) for (_, where), end in zip(places, ends, strict=True))
+        return source, tuple((*where, *end) for (_, where), end in zip(places, ends, strict=True))
 
     def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
         if origin is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
@@ -23,7 +22,6 @@ from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_o
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 SUBMODULE = "submodule"
 _MODULES = ".gitmodules"
-_PATH_OF_MODULE = r"""(?m)^[ \t]*path[ \t]*=[ \t]*["']?(.*?)["']?[ \t\r]*$"""
 
 
 class Found(Struct, frozen=True):
@@ -152,7 +150,9 @@ def _is_submodule(real: str) -> bool:
         modules = content(os.path.join(root, _MODULES), LARGEST_SETTINGS, root=root).decode("utf-8", "replace")
     except OSError:
         return False
-    return any(os.path.join(root, path) == real for path in re.findall(_PATH_OF_MODULE, modules))
+    fields = (line.partition("=") for line in modules.split("\n"))
+    paths = (value.strip().strip("\"'") for key, _, value in fields if key.strip() == "path")
+    return any(os.path.join(root, path) == real for path in paths)
 
 
 def _starts(paths: Iterable[str]) -> Iterator[bytes]:

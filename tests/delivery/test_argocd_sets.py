@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from time import process_time
@@ -13,8 +14,9 @@ import pytest
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.delivery import argocd
+from kubesched_lint.delivery.argocd import Held, held_in
 from kubesched_lint.delivery.argocd_objects import matches
-from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.delivery.entries import first_of, names_of, repository_of
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import EVERYTHING, Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -317,3 +319,22 @@ def test_hostile_sets_end(repo: Path) -> None:
     assert found.inventory.workloads == ()
     assert process_time() - begun < 10, "what nobody can apply need not be made"
     assert 0 < len(found.errors) <= 2_000
+
+
+def test_applications_alike_are_held_against_a_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    holds = Held.holds
+    monkeypatch.setattr(Held, "holds", lambda held, file: asked.append(file) or holds(held, file))
+    files = ["/r/apps/all.yaml"] * 500 + ["/r/apps/more.yaml"]
+    assert first_of(files, [[Held("/r/apps")] for _ in files]) == [0]
+    assert len(asked) == 2
+
+
+def test_a_pattern_of_many_choices_is_not_written_out() -> None:
+    tracemalloc.start()
+    try:
+        held = held_in("/r", {"include": "{" + "," * 20_000 + "}" + "x" * 20_000})
+        assert not held.holds("/r/x")
+        assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    finally:
+        tracemalloc.stop()

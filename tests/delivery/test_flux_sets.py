@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.delivery.entries import names_of, repository_of
+from kubesched_lint.delivery.entries import folders_like, names_of, repository_of
 from kubesched_lint.linter.options import EVERYTHING, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.workload import Workload
@@ -310,6 +310,19 @@ def test_a_path_with_a_variable_is_each_folder_that_fits(repo: Path) -> None:
     write(repo, {"clusters/none/web.yaml": WEB})
     assert [entry.path for entry in repository_of(".").entries()] == ["clusters/eu/first", "clusters/us/first"]
     assert workload({}, "clusters/us/first").name == "us"
+
+
+def test_folders_like_a_path_of_many_variables_are_found_at_once(repo: Path) -> None:
+    """A pattern that goes back over its steps would try each way to share the name among the variables."""
+    (repo / ("a" * 200)).mkdir()
+    assert folders_like(str(repo), "${A}" * 40 + "b") == []
+    assert folders_like(str(repo), "${A}" * 40) == ["a" * 200]
+
+
+def test_no_folder_outside_the_repository_is_like_a_path(repo: Path) -> None:
+    (repo / "link").symlink_to("..")
+    assert folders_like(str(repo), "../${A}") == []
+    assert folders_like(str(repo), "link/${A}") == []
 
 
 def test_without_them_they_are_kustomizations_that_no_other_applies(repo: Path) -> None:

@@ -67,8 +67,8 @@ def repo(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fixed(repo: Path, *options: str) -> str:
-    done = called("lint", ".", "-c", "cluster.yaml", "--no-config", "--no-cache", "--unsafe-fixes", *options, cwd=repo)
+def fixed(repo: Path, *options: str, path: str = ".") -> str:
+    done = called("lint", path, "-c", "cluster.yaml", "--no-config", "--no-cache", "--unsafe-fixes", *options, cwd=repo)
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
 
@@ -103,6 +103,7 @@ def test_a_patch_inside_a_kustomization_is_named(repo: Path) -> None:
     words = "a tool rendered it; in prod/kustomization.yaml:8, write pool: general"
     assert words in found
     assert "would fix none of 1 finding" in found
+    assert "--diff proposes fixes" not in called("lint", ".", "-c", "cluster.yaml", "--no-config", cwd=repo).stdout
 
 
 def test_what_breaks_another_overlay_is_not_written(repo: Path) -> None:
@@ -111,3 +112,37 @@ def test_what_breaks_another_overlay_is_not_written(repo: Path) -> None:
     (repo / "staging/kustomization.yaml").write_text(f"{text}patches: [{{path: p.yaml}}]\n")
     fixed(repo, "--fix")
     assert (repo / "base/web.yaml").read_text() == BASE
+
+
+@pytest.mark.parametrize("place", ["in a repository", "outside one"])
+def test_a_base_outside_the_named_folder_is_not_written(repo: Path, place: str) -> None:
+    if place == "in a repository":
+        (repo / ".git").mkdir()  # which may hold overlays that the run does not read
+        found = fixed(repo, "--fix", path="prod")
+    else:
+        (repo / "cluster.yaml").rename(repo / "prod/cluster.yaml")
+        found = fixed(repo / "prod", "--fix")
+    assert "a tool rendered it" in found
+    assert "base/web.yaml:12, write pool: general" in found
+    assert "fixed none of 1 finding" in found
+    assert (repo / "base/web.yaml").read_text() == BASE
+
+
+def test_a_base_behind_a_link_out_of_the_named_folder_is_not_written(repo: Path) -> None:
+    (repo / ".git").mkdir()
+    (repo / "base").rename(repo / "elsewhere")
+    (repo / "prod/base").symlink_to("../elsewhere")
+    (repo / "prod/kustomization.yaml").write_text("resources: [base]\n")
+    assert "elsewhere/web.yaml:12, write pool: general" in fixed(repo, "--fix", path="prod")
+    assert (repo / "elsewhere/web.yaml").read_text() == BASE
+
+
+def test_an_excluded_base_is_not_written(repo: Path) -> None:
+    assert "not fixed: the file is excluded" in fixed(repo, "--fix", "--exclude", "base")
+    assert (repo / "base/web.yaml").read_text() == BASE
+
+
+def test_a_base_that_is_read_without_rendering_too_is_fixed_once(repo: Path) -> None:
+    done = called("lint", "base/web.yaml", ".", "-c", "cluster.yaml", "--unsafe-fixes", "--fix", cwd=repo)
+    assert "error[" not in done.stdout
+    assert (repo / "base/web.yaml").read_text() == BASE.replace("generel", "general")

@@ -189,3 +189,24 @@ def test_a_pointer_of_git_lfs_is_told_and_nothing_is_absent_for_it(tmp_path: Pat
     assert found.summary.gaps == "1 Git LFS pointer was not read"
     (named,) = judged(tmp_path / "cache.yaml", tmp_path / "web.yaml").errors
     assert named.message == "a pointer of Git LFS: the file itself was not fetched (git lfs pull)"
+
+
+@pytest.mark.parametrize(
+    "written", ["path = platform", '\tpath="platform"\r', f"path = a{' ' * 300_000}b\n\tpath = platform"]
+)
+def test_a_submodule_that_is_not_checked_out_is_told(tmp_path: Path, written: str) -> None:
+    """However long the lines are, each is read once."""
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "platform").mkdir()
+    (tmp_path / ".gitmodules").write_text(f'[submodule "platform"]\n{written}\n\turl = ../platform\n', newline="")
+    assert judged(tmp_path).summary.gaps == "1 submodule was not read"
+
+
+@pytest.mark.parametrize("more", ["", "---\n", "oid sha256:4d7a\n---\n"])
+def test_an_object_that_begins_like_a_pointer_is_read(tmp_path: Path, more: str) -> None:
+    """Argo CD applies it, so that nobody may hide a workload so."""
+    (tmp_path / "web.yaml").write_text(f"version https://git-lfs.github.com/spec/v1: x\n{more}{WEB.lstrip('-')}")
+    found = judged(tmp_path)
+    assert found.errors or found.summary.workloads
+    assert not found.summary.gaps

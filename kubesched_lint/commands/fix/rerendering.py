@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
@@ -17,22 +17,29 @@ from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import kustomizer
 from kubesched_lint.manifests.split import text_of
 
+Outcome = InputFile | Skipped | InputError
+
 
 def rendered_again(
     documents: Iterable[Document], changed: Mapping[str, bytes], kinds: Kinds
 ) -> dict[KustomizeRendering, tuple[Entry, ...]]:
     """Return the objects of each rendering that has another text of a file than ``changed``, or why there are none.
 
-    ``changed`` maps paths as they are displayed to the bytes that the tool reads in place of those on the disk.
+    ``changed``: real path of a file → the bytes that the tool reads in place of those on the disk.
     """
     renderings = dict.fromkeys(d.rendering for d in documents if isinstance(d.rendering, KustomizeRendering))
     texts = {path: text_of(path, data) for path, data in changed.items()}
-    old = [one for one in renderings if any(texts.get(file.path, file.text) != file.text for file in one.files)]
-    return {one: tuple(_entries(one, changed, kinds)) for one in old}
+    old = [one for one in renderings if _is_old(one, texts)]
+    return {one: tuple(_entries(outcome, kinds)) for one, outcome in _outcomes(old, changed)}
 
 
-def _entries(rendering: KustomizeRendering, changed: Mapping[str, bytes], kinds: Kinds) -> Iterator[Entry]:
-    outcome = _outcome(rendering, changed)
+def _is_old(rendering: KustomizeRendering, texts: Mapping[str, object]) -> bool:
+    names = set(map(os.path.basename, texts))
+    alike = (file for file in rendering.files if os.path.basename(file.path) in names)
+    return any(texts.get(os.path.realpath(file.path), file.text) != file.text for file in alike)
+
+
+def _entries(outcome: Outcome, kinds: Kinds) -> Iterator[Entry]:
     if not isinstance(outcome, InputFile):
         yield InputError(outcome.path, outcome.reason if isinstance(outcome, Skipped) else outcome.message)
         return
@@ -41,13 +48,20 @@ def _entries(rendering: KustomizeRendering, changed: Mapping[str, bytes], kinds:
             yield entry
 
 
-def _outcome(rendering: KustomizeRendering, changed: Mapping[str, bytes]) -> InputFile | Skipped | InputError:
-    path = rendering.kustomizations[0].path
-    tool, tree = kustomizer(), tree_of(os.path.dirname(path) or os.curdir)
-    if tool is None or tree is None or not rendering.as_it_stands:
-        return InputError(path, "cannot be rendered again")
-    for shown, data in changed.items():
-        real = os.path.realpath(shown)
-        if real in tree.files:
-            tree.files[real] = data
-    return tree.obstacle or outcome_of(tree, tool, render_trees([tree], tool)[tree.key])
+def _outcomes(
+    renderings: Sequence[KustomizeRendering], changed: Mapping[str, bytes]
+) -> Iterator[tuple[KustomizeRendering, Outcome]]:
+    """Yield what each rendering becomes; the tool renders them together."""
+    tool = kustomizer()
+    trees = [tree_of(_folder(one), given=changed) if one.mendable else None for one in renderings]
+    whole = [tree for tree in trees if tree is not None and tree.obstacle is None]
+    done = render_trees(whole, tool) if tool is not None and whole else {}
+    for rendering, tree in zip(renderings, trees, strict=True):
+        if tool is None or tree is None:
+            yield rendering, InputError(rendering.kustomizations[0].path, "cannot be rendered again")
+        else:
+            yield rendering, tree.obstacle or outcome_of(tree, tool, done[tree.key], rendering.mendable)
+
+
+def _folder(rendering: KustomizeRendering) -> str:
+    return os.path.dirname(rendering.kustomizations[0].path) or os.curdir

@@ -35,6 +35,7 @@ from kubesched_lint.commands.limits import MOST_REMEDIES, MOST_TRIALS
 from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
 from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.causes import number_of
+from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -206,7 +207,9 @@ class _State(Struct, frozen=True, dict=True):
         return all(subject != finding.object for _, subject in self._worse_than(before))
 
 
-def _proposal(workspace: Workspace, judged: Judged, remedy: Remedy, document: Document) -> tuple[Workspace, Proposal]:
+def _proposal(
+    workspace: Workspace, judged: Judged, remedy: Remedy, document: Document, exclude: Globs
+) -> tuple[Workspace, Proposal]:
     """Return the workspace with the file open that a remedy changes, and the proposal. Raises ChangeError."""
     if document.rendering is None:
         workspace, number = workspace.open(document)
@@ -215,10 +218,10 @@ def _proposal(workspace: Workspace, judged: Judged, remedy: Remedy, document: Do
     if found is None:
         raise ChangeError(by_hand(remedy, document))
     changed, source = found
-    workspace, number_there = workspace.open_source(source)
-    if number_there is None:
-        raise ChangeError(by_hand(remedy, document))
-    return workspace, Proposal(judged, changed, source.path, number_there)
+    if exclude.covers(source.path):
+        raise ChangeError("the file is excluded")
+    workspace, number = workspace.open_source(source)
+    return workspace, Proposal(judged, changed, source.path, number)
 
 
 class _FixSearch:
@@ -317,7 +320,7 @@ class _FixSearch:
         claimed: dict[tuple[str, int], str] = {}
         for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
             try:
-                workspace, proposal = _proposal(workspace, judged, *written(remedy, document))
+                workspace, proposal = _proposal(workspace, judged, *written(remedy, document), self._options.exclude)
             except ChangeError as reason:
                 self._refuse(judged, remedy, reason)
                 continue

@@ -131,9 +131,10 @@ class Workspace(Struct, frozen=True):
             raise ChangeError("another fix has changed the document")
         return workspace, number
 
-    def open_source(self, source: Fragment) -> tuple[Workspace, int | None]:
-        """Return the workspace with a file open from which objects are rendered, and the index of the document there;
-        None if it is written inside another one. Raises ChangeError.
+    def open_source(self, source: Fragment) -> tuple[Workspace, int]:
+        """Return the workspace with a file open from which objects are rendered, and the index of the document there.
+
+        Raises ChangeError.
         """
         path = source.path
         if path in self.closed:
@@ -143,12 +144,18 @@ class Workspace(Struct, frozen=True):
             data = _bytes(path)
             if data is None or self.buffers.get(path, data) != data:
                 raise ChangeError("the file has changed since it was read")
+            if any(one.path == path for one in self.manifests.documents):
+                raise ChangeError("its objects are read without rendering, too")
             open_file = OpenFile(path, data, data, (), in_kustomization=False, unrendered=False, is_source=True)
             open_file = replace(open_file, entries=tuple(open_file.read(data)))
             workspace = replace(self, open_files={**self.open_files, path: open_file})
         known = workspace.open_files[path]
         documents = () if known is None else known.documents
-        return workspace, next((n for n, one in enumerate(documents) if one.line == source.line), None)
+        alike = (n for n, one in enumerate(documents) if (one.line, one.text) == (source.line, source.text))
+        number = next(alike, None)
+        if number is None:
+            raise ChangeError("the file has changed since it was read")
+        return workspace, number
 
     def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
         """Return the workspace with the changes, made in order, in one object of an open file. Raises ChangeError."""
@@ -163,7 +170,7 @@ class Workspace(Struct, frozen=True):
         open_files = [open_file for open_file in self.open_files.values() if open_file is not None]
         fresh = {one.path: iter(one.documents) for one in open_files if not one.is_source}
         read = self.manifests
-        changed = {one.path: one.data for one in open_files if one.is_source}
+        changed = {os.path.realpath(one.path): one.data for one in self.differing}
         again = rendered_again(read.documents, changed, read.kinds)
         found: list[Entry] = []
         told: set[KustomizeRendering] = set()
@@ -190,7 +197,7 @@ class Workspace(Struct, frozen=True):
 
 
 def _sources(path: str, data: bytes) -> Iterator[Document]:
-    """Yield the documents of a file, whatever they are: manifests, patches and kustomizations."""
+    """Yield the documents of a file, whatever they are: manifests, patches of objects or lists of operations."""
     text = text_of(path, data)
     for number, one in enumerate(fragments(path, text) if isinstance(text, str) else ()):
         yield Document(path, number, one.kind, "", Text(one.text, one.value), one.line, is_plain=one.is_plain)

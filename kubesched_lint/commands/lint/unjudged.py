@@ -23,6 +23,7 @@ _RENDERED_ELSEWHERE = {
     ("argoproj.io", "ApplicationSet"): "argocd app manifests NAME",
 }
 """(API group, kind) of an object that a controller renders in the cluster → the command that prints the result."""
+_DELIVERED = {kind for _, kind in _RENDERED_ELSEWHERE}
 _NO_OPERATOR = (
     *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
     *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
@@ -81,7 +82,7 @@ def requiring_workloads(report: Report, request: Request, options: Options) -> R
     answer. The files of a commit (``partial``) can be left out of a hook.
     """
     summary, partial = report.summary, options.partial
-    delivered = {kind for _, kind in _RENDERED_ELSEWHERE} | (_OF_A_SET if options.applied else set())
+    delivered = _DELIVERED | (_OF_A_SET if options.applied else set())
     error = not_judged(summary, request.paths, delivered, is_asked=request.require_workloads, partial=partial)
     return report if error is None or report.errors else replace(report, errors=(error,))
 
@@ -89,8 +90,7 @@ def requiring_workloads(report: Report, request: Request, options: Options) -> R
 def nothing_judged(manifests: ManifestSet, paths: Sequence[str]) -> InputError | None:
     """Return the error that a set has only releases and Applications; None if it has a workload or none of these."""
     summary = Summary(workloads=len(manifests.inventory.workloads))
-    delivered = {kind for _, kind in _RENDERED_ELSEWHERE}
-    return not_judged(with_what_is_not_judged(summary, manifests), paths, delivered, is_asked=False, partial=False)
+    return not_judged(with_what_is_not_judged(summary, manifests), paths, _DELIVERED, is_asked=False, partial=False)
 
 
 def not_judged(

@@ -70,6 +70,7 @@ def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: py
     asked, least = [], counted._least
     monkeypatch.setattr(counted, "_least", lambda *of: asked.append(of) or least(*of))
     bounds = counted.count(_web(replicas=4), "rollout", 0)
-    assert not (bounds.is_fine or bounds.is_bad)
+    assert not bounds.is_fine
+    assert not bounds.is_bad
     assert bounds.least.why
     assert len({of[2:] for of in asked}) == len(asked)

@@ -14,6 +14,7 @@ LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
 JOINS = {
     "admission/admission.py",  # workloads and quotas
+    "analysis/ports.py",  # users of one host port
     "cluster/labelled.py",  # selectors and the pods that they select
     "cluster/postings.py",  # pods and the selectors that select them
     "lifecycle/contention.py",  # parts of a set and all that may exist beside each

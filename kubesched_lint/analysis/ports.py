@@ -8,6 +8,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
@@ -132,9 +133,10 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
     found: list[Crowd] = []
     alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
+        work.spend(sum(len(crowd.most) for crowd in found) + len(alone) // 4)
         near = [crowd for crowd in found if crowd.has_no_room_for(user)]
-        for others in alone.values():
-            while others and Crowd(others[-1]).has_no_room_for(user):
+        for nodes, others in alone.items():
+            while others and others[-1].pods + user.pods > (nodes | user.nodes).bit_count():
                 near.append(Crowd(others.pop(), user))
         if near:
             near[0].add((*chain.from_iterable(crowd.users for crowd in near[1:]), user))

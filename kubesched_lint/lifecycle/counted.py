@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -291,6 +292,7 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     total = rolling_total(setting, number, wanted)
     kept = workload.kind != "Deployment" and not workload.claim_templates
 
+    @cache
     def more() -> Counted:
         return _least(setting, number, total, ROLLING)
 

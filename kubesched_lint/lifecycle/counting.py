@@ -43,7 +43,7 @@ class Counting:
             with_devices(bounds, self.setting, members, number)
             if not (bounds.is_fine or bounds.is_bad):
                 sharpened(self.setting, event, number, bounds)
-            if bounds.is_bad and not self._narrates:
+            if not self._narrates:
                 bounds.leave_least_out()
             self._known[event, number] = bounds
         return bounds

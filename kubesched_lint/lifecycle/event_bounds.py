@@ -102,8 +102,8 @@ class EventBounds:
         self._never_stuck = is_sure
 
     def leave_least_out(self) -> None:
-        """Say that none is sure to run, unless somebody has counted the least pods already."""
-        if not isinstance(self._least, Counted):
+        """Say that none is sure to run if the end is bad anyhow, and nobody has counted the least pods already."""
+        if self.is_bad and not isinstance(self._least, Counted):
             self._least, self._never_stuck = Counted(0, "not counted"), bool(self._never_stuck)
 
     @property

@@ -5,17 +5,29 @@ A course aimed at it tells enough of the others: where its pods find room after 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 
 from kubesched_lint.lifecycle.contenders import repelling
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.workload import SCALED
 
 
+@once_per_workload
 def harder(setting: Setting, number: int) -> int:
-    """Return a workload with at least as many pods that ask for at least as much; the workload itself if none has."""
+    """Return a workload with at least as many pods that ask for at least as much; the workload itself if none has.
+
+    Of several, it is the one that asks for the most of the resource whose name comes first, then of the next.
+    """
     key = _plain(setting, number)
-    return number if key is None else _hardest(setting).get(key, {}).get(number, number)
+    if key is None:
+        return number
+    asked, wanted = setting.pods[number].requests, setting.wanted(number)
+
+    def is_harder(other: int) -> bool:
+        more = setting.pods[other].requests
+        return setting.wanted(other) >= wanted and all(more.get(name, 0) >= each for name, each in asked.items())
+
+    return next(filter(is_harder, _by_size(setting)[key]))
 
 
 @once_per_workload
@@ -32,25 +44,15 @@ def _plain(setting: Setting, number: int) -> Hashable | None:
 
 
 @once_per_setting
-def _hardest(setting: Setting) -> dict[Hashable, dict[int, int]]:
-    """Return by what they have in common: workload → the hardest that asks for no less of anything."""
+def _by_size(setting: Setting) -> Mapping[Hashable, Sequence[int]]:
+    """Return by what they have in common: the workloads, the hardest first."""
     groups: dict[Hashable, list[int]] = {}
     for i in range(len(setting.workloads)):
         if (key := _plain(setting, i)) is not None:
             groups.setdefault(key, []).append(i)
-    return {key: {i: _hardest_of(setting, i, numbers) for i in numbers} for key, numbers in groups.items()}
 
+    def size(number: int) -> tuple[int, ...]:
+        requests = setting.pods[number].requests
+        return (*(requests[name] for name in sorted(requests)), setting.wanted(number), -number)
 
-def _hardest_of(setting: Setting, number: int, among: list[int]) -> int:
-    """Return the one that asks for the most in sum, of those that ask for no less than a workload."""
-    asked, wanted = setting.pods[number].requests, setting.wanted(number)
-
-    def is_harder(other: int) -> bool:
-        more = setting.pods[other].requests
-        return setting.wanted(other) >= wanted and all(more.get(name, 0) >= each for name, each in asked.items())
-
-    def size(other: int) -> tuple[int, ...]:
-        requests = setting.pods[other].requests
-        return (*(requests[name] for name in sorted(requests)), setting.wanted(other), -other)
-
-    return max((other for other in among if is_harder(other)), key=size)
+    return {key: sorted(numbers, key=size, reverse=True) for key, numbers in groups.items()}

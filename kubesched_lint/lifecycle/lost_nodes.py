@@ -53,21 +53,24 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
 def telling(setting: Setting, event: str, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
     """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
-    They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew. If none has
-    its pods, the node with the most is one more where that is unreachable: a StatefulSet surely lacks a pod then.
+    They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
+    where such pods or its own wait, for which a loss may make room. If none has its pods, the node with the most is one
+    more where that is unreachable: a StatefulSet surely lacks a pod then.
     """
     if guests_of(setting).hosted:
         return nodes
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
-    above_it = [setting.workloads[i].key for i in above(setting, number)]
+    stronger = [setting.workloads[i] for i in above(setting, number)]
     for story in stories:
         itself = story.numbers[setting.workloads[number].key]
-        if any(_waits(story, state, itself) for state in story.states):
-            return nodes  # what is lost makes room for those that wait
+        those = {story.numbers[workload.key]: workload for workload in stronger if workload.key in story.numbers}
+        if any(_waits(story, state, {itself, *those}) for state in story.states):
+            return nodes
         for node, pods in pods_by_node(story, (itself,), most).items():
             own[node] = own.get(node, 0) + pods
-        others = frozenset(story.numbers[key] for key in above_it if key in story.numbers)
-        moving.update(node for node, pods in pods_by_node(story, others).items() if pods and others)
+        # A pod of a DaemonSet ends with its node.
+        anew = frozenset(i for i, workload in those.items() if workload.kind != "DaemonSet")
+        moving.update(node for node, pods in pods_by_node(story, anew).items() if pods and anew)
     ordered = sorted((node for node, pods in own.items() if pods), key=lambda node: (-own[node], node))
     first = [node for node in nodes if own.get(node)] or ordered[: event in UNREACHABLE_OF]
     further = [node for node in nodes if node in moving and node not in first]
@@ -75,9 +78,10 @@ def telling(setting: Setting, event: str, number: int, stories: Iterable[Story],
     return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
 
 
-def _waits(story: Story, state: State, workload: int) -> bool:
+def _waits(story: Story, state: State, workloads: Collection[int]) -> bool:
+    """Whether a pod of one of these workloads has no node."""
     slots = story.pod_types.slots
-    return any(slots[slot].workload == workload for queue in (state.waiting, *state.pinned) for slot, *_ in queue)
+    return any(slots[slot].workload in workloads for queue in (state.waiting, *state.pinned) for slot, *_ in queue)
 
 
 @once_per_setting

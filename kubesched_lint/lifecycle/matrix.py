@@ -178,6 +178,7 @@ class Matrix:
             with work.within(work.share(0, SEARCH)):
                 return self._followed(event, members, number, bounds)
         except work.OutOfWorkError as reason:
+            bounds.leave_least_out()  # no steps may be left
             return self._as_counted(event, number, bounds, str(reason), scope)
 
     def _stays_open(self, scope: PreemptionScope, number: int) -> bool:

@@ -115,11 +115,9 @@ class Oracle:
         self._hopeless = Hopeless(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
-        self._left = 0
-        """How many pods left a node in the states that were shown."""
-        self._in_vain: dict[tuple[int, int], int] = {}
-        """(kind, position) of a pod that no eviction helps → ``_left``: a pod that leaves changes that, or one that
-        comes where its affinity or its spread asks for it."""
+        self._in_vain: dict[int, set[int]] = {}
+        """Kind → positions of pods that no eviction helps: until any pod leaves, or one comes for which the affinity or
+        the spread of the kind asks."""
         self.decisions = 0
 
     def _holdings(self, *, every: bool) -> Holdings | None:
@@ -288,13 +286,13 @@ class Oracle:
     ) -> Preemption | None:
         """Return a random one of the preemptions that a course follows; None if there is none."""
         self.show(state)
-        key = self._same_decision(slot), position
-        if not self.preempting or self._in_vain.get(key) == self._left:
+        kind = self._same_decision(slot)
+        if not self.preempting or position in self._in_vain.get(kind, ()):
             return None
         pod, resolvable = self.pod(slot, position), self._resolvable(state, slot, position)
         found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
         if found is None:
-            self._in_vain[key] = self._left
+            self._in_vain.setdefault(kind, set()).add(position)
         return found
 
     def _resolvable(self, state: State, slot: int, position: int) -> NodeSet:
@@ -356,7 +354,7 @@ class Oracle:
             while len(here) > after.get(slot, 0):
                 gone = here.pop()
                 self._hopeless.goes(position)
-                self._left += 1
+                self._in_vain.clear()
                 self.cluster.remove(gone)
                 if not gone.holder:
                     self._taken.setdefault((slot, position), []).append(gone)
@@ -375,8 +373,8 @@ class Oracle:
                         pod = BoundPod("", "", self.pod(slot), terminating=True)
                     here.append(placed(pod, position, self.cluster, allocates=self.holdings is None))
                 self._hopeless.comes(here[-1].pod, position)
-                for key in [key for key in self._in_vain if may_help(here[-1].pod, self.pod(*key))]:
-                    del self._in_vain[key]
+                for kind in [kind for kind in self._in_vain if may_help(here[-1].pod, self.pod(kind))]:
+                    del self._in_vain[kind]
 
     def _beside_counts(self, state: State) -> Hashable:
         """Return what a decision about devices depends on beside the numbers of pods."""

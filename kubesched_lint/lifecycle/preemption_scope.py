@@ -155,11 +155,9 @@ def may_be_preempted(setting: Setting, number: int) -> bool:
 
 
 def above(setting: Setting, number: int) -> Iterator[int]:
-    """Yield who may preempt pods of a workload, or others that do, if pods of a lost node are made anew on others."""
+    """Yield the workloads whose pods may preempt those of a workload, or others that do."""
     lowest = min(_ranks(setting, number))
-    for i, workload in enumerate(setting.workloads):
-        if i != number and workload.kind != "DaemonSet" and _eagerness(setting, i) > lowest:
-            yield i
+    return (i for i in range(len(setting.workloads)) if i != number and _eagerness(setting, i) > lowest)
 
 
 @once_per_setting

@@ -58,7 +58,7 @@ def domain_room(
 
 
 def open_room(it: Member, most: int, others: RunningPods) -> capacity.Room:
-    """Return the room of the nodes, at most ``most`` pods on each, that nobody repels ``beside`` pods of others."""
+    """Return the room, at most ``most`` pods on each node, beside ``others`` where no anti-affinity parts them."""
     nodes = open_beside(it, others)
     known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
     if key not in known:

@@ -8,6 +8,9 @@ from itertools import combinations
 from operator import or_
 from random import Random
 
+import pytest
+
+from kubesched_lint import work
 from kubesched_lint.analysis.ports import PortUser, crowds
 from kubesched_lint.model.pod import HostPort, Pod
 from kubesched_lint.model.workload import Workload
@@ -93,3 +96,14 @@ def calls(n: int) -> int:
 
 def test_many_addresses_cost_no_more_than_their_number() -> None:
     assert calls(200) < 3 * calls(100)
+
+
+def test_users_of_many_node_sets_cost_steps_for_each_pair_that_is_compared() -> None:
+    apart = [user(f"w{i}", 1, 1 << i) for i in range(200)]
+    chained = [user(f"w{i}", 2, 0b11 << i) for i in range(200)]
+    for users, number in ((apart, 0), (chained, 1)):
+        with work.within(10**6) as counted:
+            assert len(crowds(users)) == number
+        assert counted.spent > 200 * 200 // 9
+        with work.within(1_000), pytest.raises(work.OutOfWorkError):
+            crowds(users)

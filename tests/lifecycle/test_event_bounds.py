@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint import work
+from kubesched_lint.lifecycle import counted
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.matrix import Matrix
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 
 
 def _never() -> Counted:
@@ -40,3 +49,28 @@ def test_enough_pods_at_most_ask_for_the_least_once(least: int, is_fine: bool) -
     bounds.leave_least_out()
     assert bounds.least == Counted(least, "counted")
     assert asked == [least]
+
+
+def _web(replicas: int) -> Setting:
+    """Return a set with room for two pods on each of two nodes."""
+    nodes = tuple(Node(f"n{i}", allocatable={"cpu": 1000, "pods": 9}) for i in range(2))
+    pod = Pod("default", {"app": "web"}, requests={"cpu": 400})
+    other = Workload("Deployment", "default", "other", Pod("default", {"app": "other"}, requests={"cpu": 300}))
+    return Setting(nodes, Inventory(), (Workload("Deployment", "default", "web", pod, replicas=replicas), other))
+
+
+def test_a_proof_holds_where_no_steps_are_left_to_count_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "_least", lambda *_: work.spend(10**12))
+    with work.within(10**7):
+        cell = Matrix(_web(replicas=5)).cell("deploy", 0)
+    assert (cell.verdict, cell.proven, cell.bound.most) == (BAD, True, 4)
+
+
+def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, least = [], counted._least
+    monkeypatch.setattr(counted, "_least", lambda *of: asked.append(of) or least(*of))
+    bounds = counted.count(_web(replicas=4), "rollout", 0)
+    assert not bounds.is_fine
+    assert not bounds.is_bad
+    assert bounds.least.why
+    assert len({of[2:] for of in asked}) == len(asked)

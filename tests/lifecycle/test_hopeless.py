@@ -19,6 +19,7 @@ from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import diagnose
 from tests.lifecycle import simulated
 from tests.lifecycle.simulated import ZONE, apart, asking
@@ -152,3 +153,24 @@ def test_whom_no_eviction_helps_is_not_tried_at_each_step(monkeypatch: pytest.Mo
     story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
     assert len(story.states[0].waiting) == 1
     assert 0 < len(tries) < 6
+
+
+def test_a_pod_that_comes_is_compared_with_kinds_not_with_each_pod_of_a_daemonset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pods of the DaemonSet fit no node, whoever goes: that is known of 30 of them when each of 40 pods comes."""
+    compared, helps = [], oracle.may_help
+
+    def counting(come: Pod, pod: Pod) -> bool:
+        compared.append(pod)
+        return helps(come, pod)
+
+    monkeypatch.setattr(oracle, "may_help", counting)
+    manifests = [
+        simulated.workload("DaemonSet", "large", None, {**asking("3500m"), "priority": 5}),
+        simulated.workload("Deployment", "small", 40, {**asking("1"), "priority": 9}),
+    ]
+    nodes = simulated.sketch(10).inventory.nodes
+    made = Setting(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
+    assert 0 < len(compared) <= 80

@@ -14,9 +14,11 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.verdicts import DEPENDS
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 
 
@@ -52,6 +54,42 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
     if size == 1:
         found = lost_nodes.telling(setting, "node-unreachable", 0, [story], ["n3"])
         assert found == ["n0", "n3"], "one with its pods is always lost"
+
+
+@pytest.mark.parametrize("event", ["node-loss", "drain"])
+def test_every_node_tells_where_stronger_pods_wait(event: str) -> None:
+    """Two strong pods wait while keeper, weak and on a node without web, repels them: without it they preempt web."""
+
+    def node(name: str, zone: str, *uses: str) -> Node:
+        labels = {HOSTNAME: name, ZONE: zone, **dict.fromkeys(uses, "yes")}
+        return Node(name, labels, allocatable={"cpu": 1000, "pods": 9})
+
+    def made(app: str, replicas: int, cpu: int, **more: Any) -> Workload:
+        pod = Pod("default", {"app": app}, requests={"cpu": cpu}, node_selector={app: "yes"}, **more)
+        return Workload("Deployment", "default", app, pod, replicas=replicas)
+
+    apart = PodAffinityTerm(ZONE, Selector((Requirement("app", "In", ("keeper",)),)))
+    workloads = (
+        made("web", 2, 900),
+        made("keeper", 1, 900),
+        made("crowd", 3, 100),
+        made("strong", 2, 900, priority=5, required_anti_affinity=(apart,)),
+    )
+    nodes = (
+        node("n0", "a", "web", "strong"),
+        node("n1", "a", "web", "strong"),
+        node("n2", "b", "crowd"),
+        node("n3", "b", "web"),
+        node("n4", "a", "keeper"),
+    )
+    setting = Setting(nodes, Inventory(), workloads)
+    running = {
+        number: tuple(BoundPod(f"{number}-{at}", at, setting.pods[number]) for at in places)
+        for number, places in enumerate([("n0", "n1"), ("n4",), ("n2", "n2", "n2")])
+    }
+    setting = replace(setting, running=running, changes=dict.fromkeys(running, False))
+    assert Matrix(setting, Effort()).cell(event, 0).verdict == DEPENDS
+    assert Matrix(setting, Effort(states=1)).cell(event, 0).verdict == DEPENDS
 
 
 def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.rendering import kustomizer
 from kubesched_lint.printing import say, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.project.config_file import NAME
+from kubesched_lint.project.config_file import NAME, quoted
 from kubesched_lint.text import first_few, many
 from kubesched_lint.writing import destination, replacing
 
@@ -141,13 +141,8 @@ def _tables(root: str, folder: str) -> Sequence[str]:
     lines = []
     for target in targets_in(root):
         entry = os.path.relpath(os.path.realpath(target.paths[0]), folder)
-        lines += ["[[targets]]", f"name = {_quoted(target.name)}", f"entry = {_quoted(entry)}", ""]
+        lines += ["[[targets]]", f"name = {quoted(target.name)}", f"entry = {quoted(entry)}", ""]
     return lines
-
-
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML."""
-    return '"' + "".join(c if c.isprintable() and c not in '\\"' else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
 def _failed(message: str) -> typer.Exit:

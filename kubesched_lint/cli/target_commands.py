@@ -18,7 +18,6 @@ from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.delivery.entries import NO_TOOL, AppliedSet, applied_set, names_of, repository_of
 from kubesched_lint.delivery.flux import Building
 from kubesched_lint.files import content
-from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.rendering import kustomizer
@@ -112,12 +111,7 @@ def _lines(one: _Set) -> Iterator[str]:
     for skipped in manifests.skipped:
         yield f"  not read: {skipped.path}:{skipped.line}: {skipped.reason}"
     for error in manifests.errors:
-        yield f"  error: {_placed(error)}"
-
-
-def _placed(error: InputError) -> str:
-    place = "".join(f":{number}" for number in (error.line, error.column) if number)
-    return f"{error.path}{place}: {error.message}"
+        yield f"  error: {error.place}: {error.message}"
 
 
 def _write(settings: Settings, root: str) -> None:

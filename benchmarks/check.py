@@ -1,8 +1,8 @@
-"""``check`` against a live API server of 1,000 nodes and 30,000 pods (goal: 10 s from start to end).
+"""``check`` against a live API server of 1,000 nodes and 30,000 pods (goal: 10 s of CPU).
 
 Run from the repository: ``python -m benchmarks.check [PODS NODES]``. The API server is a stand-in on the loopback
 interface, whose pages are made before the clock starts: 300 Deployments, a third with a sidecar that their templates do
-not have. The manifests roll one of them out, scale one, and create one. Exit code 1 if a run takes longer.
+not have. The manifests roll one of them out, scale one, and create one. Exit code 1 if ``check`` takes more CPU.
 """
 
 from __future__ import annotations
@@ -187,11 +187,11 @@ def main() -> int:
             "current-context": "here",
         }
         config.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **parts}), encoding="utf-8")
-        command = [sys.executable, "-m", "kubesched_lint", *(os.environ.get("CHECK") or "check").split()]
+        command = [sys.executable, "-m", "kubesched_lint", "check", "apps.yaml", "-c", "live"]
         environment = {**os.environ, "KUBECONFIG": str(config), "PYTHONPATH": str(ROOT)}
         started, before = perf_counter(), os.times()
         done = subprocess.run(
-            [*command, "apps.yaml", "-c", "live"],
+            command,
             cwd=folder,
             env=environment,
             capture_output=True,

@@ -23,14 +23,20 @@ sys.path.insert(0, str(ROOT))
 from scripts.artifacts import ReleaseError, make  # noqa: E402
 
 _UNRELEASED = "unreleased"
-_INSTALLED = r"(?<=kubesched-lint==)[\w.]+|(?<=kubesched-lint\[solver,cel\]==)[\w.]+"
+_BEFORE = (
+    *("kubesched-lint==", "kubesched-lint[solver,cel]==", "kubesched_lint-"),  # packages
+    *("kubectl-schedlint-", "/kubesched-lint:", "/kubesched-lint/lint@"),  # archives, images, components
+)
+_PUBLISHED = "|".join(rf"(?<={re.escape(before)})\d+\.\d+\.\d+" for before in _BEFORE)
 NAMING = {
     "kubesched_lint/version.py": r'(?<=__version__ = ")[^"]+',
     "editors/vscode/package.json": r'(?<=^  "version": ")[^"]+',
-    "templates/gitlab-ci.yml": _INSTALLED,
-    "templates/lint/template.yml": _INSTALLED,
-    "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml": _INSTALLED,
-    "docs/ci-more.md": _INSTALLED,
+    "templates/gitlab-ci.yml": _PUBLISHED,
+    "templates/lint/template.yml": _PUBLISHED,
+    "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml": _PUBLISHED,
+    "docs/ci.md": _PUBLISHED,
+    "docs/ci-more.md": _PUBLISHED,
+    "docs/check.md": _PUBLISHED,
 }
 """The files that name the version, and where: recipes install the version that they were tried with."""
 

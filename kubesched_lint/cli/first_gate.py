@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import tell
 from kubesched_lint.project.baseline import entries_of, number_of_entries, text_of
-from kubesched_lint.project.config_file import NAME
+from kubesched_lint.project.config_file import NAME, quoted
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.formats import write_file
 from kubesched_lint.text import first_few, many
@@ -34,9 +34,6 @@ def make_gate(context: Invocation, paths: Sequence[str], sketch: str, *, force: 
     if os.path.lexists(BASELINE) and not force:
         tell(f"error: {BASELINE} exists; --force overwrites it, `kubesched-lint baseline update` keeps its exceptions")
         return 2
-    is_new = not os.path.lexists(NAME)
-    if is_new:
-        write_file(NAME, [f'cluster = "{sketch}"\nbaseline = "{BASELINE}"\n'])
     settings = replace(settle(context, paths), is_recording=True)
     cluster = settings.maybe("cluster") or sketch
     report = checked(
@@ -45,17 +42,31 @@ def make_gate(context: Invocation, paths: Sequence[str], sketch: str, *, force: 
         settings.rulebook,
     ).report
     for problem in report.errors:
-        tell(f"error: {problem.path}:{problem.line}: {problem.message}")
+        tell(f"error: {problem.place}: {problem.message}")
     if report.errors:
         tell(f"error: {BASELINE} is not written, because some inputs could not be read")
         return 2
     entries = entries_of(report)
     write_file(BASELINE, [text_of(entries)])
-    _tell(entries, settings, is_new=is_new)
+    is_new = not settings.config.file and not os.path.lexists(NAME)
+    if is_new:
+        write_file(NAME, [f"{line}\n" for line in _naming({"cluster": sketch, "baseline": BASELINE}, os.curdir)])
+    _tell(entries, settings, sketch, is_new=is_new)
     return 0
 
 
-def _tell(entries: Sequence[KnownFinding], settings: Settings, *, is_new: bool) -> None:
+def _naming(files: Mapping[str, str], folder: str) -> Sequence[str]:
+    """Return the lines of a configuration in a folder that name files."""
+    return [f"{key} = {quoted(os.path.relpath(file, folder))}" for key, file in files.items()]
+
+
+def _missing(settings: Settings, sketch: str) -> Mapping[str, str]:
+    """Return key → file of what the configuration that is there does not name."""
+    cluster = {} if settings.maybe("cluster") else {"cluster": sketch}
+    return cluster if settings.maybe("baseline") == BASELINE else {**cluster, "baseline": BASELINE}
+
+
+def _tell(entries: Sequence[KnownFinding], settings: Settings, sketch: str, *, is_new: bool) -> None:
     once = {entry.finding or entry.key: entry for entry in entries}
     counts = Counter(entry.severity for entry in once.values())
     parts = [many(counts[severity], severity.word) for severity in reversed(Severity) if counts[severity]]
@@ -63,8 +74,9 @@ def _tell(entries: Sequence[KnownFinding], settings: Settings, *, is_new: bool) 
     tell(f"{BASELINE}: {many(number_of_entries(entries), 'known finding')}{are}")
     if is_new:
         tell(f"{NAME}: `kubesched-lint lint` reads the sketch and the baseline; commit all three")
-    elif settings.maybe("baseline") != BASELINE:
-        tell(f'add to {settings.config.file or NAME}: baseline = "{BASELINE}"')
+    elif missing := _missing(settings, sketch):
+        file = settings.config.file or NAME
+        tell(f"add to {file}: {' and '.join(_naming(missing, os.path.dirname(file) or os.curdir))}")
     least = FAIL_ON[settings.text("fail-on")]
     if least is None or settings.flag("shadow"):
         why = "shadow = true" if settings.flag("shadow") else 'fail-on = "never"'

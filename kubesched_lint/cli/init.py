@@ -71,8 +71,8 @@ def init(
         typer.Option(
             "--gate",
             metavar="PATH",
-            help="Also write the baseline of what lint finds in these manifests, and kubesched.toml if there is none; "
-            "say what blocks from now on. Repeatable; needs --output.",
+            help="Also write the baseline of what lint finds in these manifests, and kubesched.toml if there is no "
+            "configuration; say what blocks from now on. Repeatable; needs --output.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,

@@ -15,6 +15,7 @@ USUAL = {
     "plan": ("cluster", "env", "target", "gate", "output", "verbose"),
     "check": ("cluster", "env", "target", "gate", "break_glass", "rbac", "output"),
     "why": ("cluster", "replica", "alone", "each", "env", "target", "output"),
+    "fit": ("cluster", "name", "cpu", "memory", "gpu", "spread", "apart", "env", "target", "output"),
     "drain": ("cluster", "pool", "nodes", "surge", "target", "output", "verbose"),
     "audit": ("cluster", "target", "fail_on", "output", "verbose"),
 }
@@ -32,8 +33,8 @@ Check    lint      Report what will not be scheduled, and the lines to blame.
          check     Judge what applying to a live cluster starts.
          why       Explain where one pod can go, node by node.
 Cluster  init, snapshot (save nodes for --cluster), audit (what is wrong now),
-         drain (plan an upgrade)
-Project  baseline, config, rules, workloads, fleet, lsp, verify
+         fit (how many more pods fit), drain (plan an upgrade)
+Project  baseline, config, rules, workloads, targets, fleet, lsp, verify
 
 Exit codes: 0 no problem, 1 findings, 2 invalid input (drain: 3 unknown).
 `COMMAND -h` shows the usual options, `COMMAND --help` all of them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.lint.cache import cache_folder
+from kubesched_lint.commands.lint.run import users_cache
 from kubesched_lint.files import root_of
 from kubesched_lint.project.config import Target
 from kubesched_lint.text import first_few, many
@@ -30,8 +30,9 @@ def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> 
     if settings.config.targets or is_asked or not settings.flag("render"):
         return settings
     root = _repository(paths)
-    store = None if asked.get("no_cache") else cache_folder(os.environ)
-    targets = targets_in(root, store) if root else ()
+    if not root:
+        return settings
+    targets = targets_in(root, None if asked.get("no_cache") else users_cache())
     return replace(settings, config=replace(settings.config, targets=targets, found_in=root)) if targets else settings
 
 

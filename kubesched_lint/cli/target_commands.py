@@ -18,13 +18,12 @@ from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.delivery.entries import NO_TOOL, AppliedSet, applied_set, names_of, repository_of
 from kubesched_lint.delivery.flux import Building
 from kubesched_lint.files import content
-from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.rendering import kustomizer
 from kubesched_lint.printing import say, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.project.config_file import NAME
+from kubesched_lint.project.config_file import NAME, quoted
 from kubesched_lint.text import first_few, many
 from kubesched_lint.writing import destination, replacing
 
@@ -112,12 +111,7 @@ def _lines(one: _Set) -> Iterator[str]:
     for skipped in manifests.skipped:
         yield f"  not read: {skipped.path}:{skipped.line}: {skipped.reason}"
     for error in manifests.errors:
-        yield f"  error: {_placed(error)}"
-
-
-def _placed(error: InputError) -> str:
-    place = "".join(f":{number}" for number in (error.line, error.column) if number)
-    return f"{error.path}{place}: {error.message}"
+        yield f"  error: {error.place}: {error.message}"
 
 
 def _write(settings: Settings, root: str) -> None:
@@ -141,13 +135,8 @@ def _tables(root: str, folder: str) -> Sequence[str]:
     lines = []
     for target in targets_in(root):
         entry = os.path.relpath(os.path.realpath(target.paths[0]), folder)
-        lines += ["[[targets]]", f"name = {_quoted(target.name)}", f"entry = {_quoted(entry)}", ""]
+        lines += ["[[targets]]", f"name = {quoted(target.name)}", f"entry = {quoted(entry)}", ""]
     return lines
-
-
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML."""
-    return '"' + "".join(c if c.isprintable() and c not in '\\"' else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
 def _failed(message: str) -> typer.Exit:

@@ -173,5 +173,4 @@ class ConfigError(Exception):
 
 
 def _as_line(problem: InputError) -> str:
-    place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
-    return f"{place}: {problem.message}"
+    return f"{problem.place}: {problem.message}"

@@ -89,6 +89,11 @@ def named_by(path: str) -> Iterator[tuple[str, str]]:
     yield from ((key, beside(where.file, name)) for key, name in deciding(table))
 
 
+def quoted(text: str) -> str:
+    """Return a basic string of TOML."""
+    return '"' + "".join(c if c.isprintable() and c not in '\\"' else f"\\U{ord(c):08x}" for c in text) + '"'
+
+
 def _read(path: str, copy: str = "") -> tuple[Mapping[str, object], Where]:
     file = _as_seen(path)
     try:

@@ -11,7 +11,7 @@ from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report import check_words as words
 from kubesched_lint.report.cells import width, wrapped
-from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, plain, size, within
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code_in_row, plain, size, within
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan_json import of_cell, of_error, of_evictions, of_object_change, of_place, of_ref
 from kubesched_lint.report.words import environment_keys
@@ -65,7 +65,7 @@ def _blocks(check: Check) -> Iterator[Block]:
         yield Block("\n| workload | this apply | how it ends |\n|---|---|---|\n")
     for row in rows:
         name = f"**{plain(row.name)}**" if row.is_blocked else plain(row.name)
-        place = f" {code(row.place)}" if row.place else ""
+        place = f" {code_in_row(row.place)}" if row.place else ""
         ends = "<br>".join(plain(line[:LONGEST_REASON]) for line in row.lines)
         yield Block(f"| {name}{place} | {plain(row.action)} | {ends} |\n", 1)
     yield Block("\n")

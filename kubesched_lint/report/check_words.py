@@ -66,7 +66,7 @@ def _lead(check: Check) -> str:
 
 
 def _why_unknown(check: Check) -> str:
-    return "; ".join([*check.missing, *(f"{error.path}: {error.message}" for error in check.errors)])
+    return "; ".join([*check.missing, *(f"{error.place}: {error.message}" for error in check.errors)])
 
 
 def starts(check: Check) -> str:

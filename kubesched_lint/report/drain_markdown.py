@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.commands.drain.plan import DrainPlan, Obstacle, Wave
 from kubesched_lint.report.drain_report import headline, place, tightest
 from kubesched_lint.report.limits import MOST_ROWS
-from kubesched_lint.report.markdown import code, plain
+from kubesched_lint.report.markdown import code, code_in_row, plain
 from kubesched_lint.text import first_few
 
 
@@ -40,7 +40,7 @@ def _row(number: int, wave: Wave) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    return first_few([code(name) for name in names])
+    return first_few([code_in_row(name) for name in names])
 
 
 def _obstacle(number: int, obstacle: Obstacle) -> Iterator[str]:

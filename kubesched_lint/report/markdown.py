@@ -66,6 +66,11 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def code_in_row(text: str) -> str:
+    """Return a code span for the row of a table, in which a bar ends a cell even inside a span."""
+    return plain(text) if "|" in text else code(text)
+
+
 def html(text: str) -> str:
     """Return text for ``<summary>``, inside which GitHub renders no Markdown."""
     shown = text.encode("utf-8", "backslashreplace").decode()

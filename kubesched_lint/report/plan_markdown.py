@@ -8,7 +8,7 @@ from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, plain, size, within
+from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, code_in_row, html, plain, size, within
 from kubesched_lint.report.plan_result import is_calm, is_severe, result, started
 from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
 from kubesched_lint.report.words import at, at_line
@@ -55,7 +55,7 @@ def _blocks(plan: Plan) -> Iterator[Block]:
 
 def _row(entry: Entry) -> str:
     name = f"**{plain(entry.name)}**" if entry.is_bad else plain(entry.name)
-    place = f" {code(entry.place)}" if entry.place else ""
+    place = f" {code_in_row(entry.place)}" if entry.place else ""
     change = "<br>".join(plain(text) for text in (entry.action, entry.fields) if text)
     effects = "<br>".join(map(plain, entry.lines[bool(entry.fields) :]))
     return f"| {name}{place} | {change} | {effects} |\n"

@@ -88,7 +88,7 @@ def _pictured(simulation: SimulationReport, palette: Palette, room: int) -> Iter
 def _end(simulation: SimulationReport, palette: Palette, room: int, verbose: bool) -> Iterator[str]:
     yield from _pictured(simulation, palette, room)
     for error in simulation.errors:
-        yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
+        yield visible(f"error: {error.place}: {error.message}")
     notes = [note for note in simulation.notes if verbose or note not in simulation.background]
     if simulation.refused or notes:
         yield ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -157,6 +158,23 @@ def test_each_format_has_the_answer(live: Live, form: str) -> None:
     assert "1 workload must not be applied" in done.stdout
     if form == "markdown":
         assert done.stdout.startswith("<!-- kubesched-lint check -->\n### ⛔ blocked: ")
+
+
+def test_the_first_line_says_where_a_file_cannot_be_read(live: Live) -> None:
+    live.holds()
+    (live.folder / "apps.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a\nspec: [\n")
+    done = live.check(*FIXED)
+    assert done.returncode == 2
+    assert re.match(r"nothing can be said: apps\.yaml:\d+:\d+: not YAML", first_line(done))
+
+
+def test_a_file_name_hides_no_cell_of_the_comment(live: Live) -> None:
+    live.holds()
+    live.apply(deployment("web", 4, **PER_ZONE))
+    (live.folder / "apps.yaml").rename(live.folder / "a|b.yaml")
+    done = called("check", "a|b.yaml", "-c", "live", "-f", "markdown", *FIXED, cwd=live.folder)
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith("| **"))
+    assert "blocks: this apply" in re.split(r"(?<!\\)\|", row)[3]
 
 
 def blocked(live: Live, **annotations: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -72,6 +73,32 @@ def test_init_replaces_no_baseline_and_makes_none_of_half_the_files(folder: Path
     done = called("init", "nodes.json", "-o", "cluster.yaml", "--gate", "a.yaml", cwd=folder)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("has_settings", [False, True])
+def test_a_gate_hides_no_settings_and_writes_any_name(folder: Path, has_settings: bool) -> None:
+    """A kubesched.toml beside a pyproject.toml with our table would hide it."""
+    (folder / "kubesched.toml").unlink()
+    if has_settings:
+        (folder / "pyproject.toml").write_text('[tool.kubesched-lint]\nprofile = "strict"\n')
+    (folder / "nodes.json").write_text('{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}')
+    done = called("init", "nodes.json", "-o", 'the "nodes".yaml', "--gate", "a.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "kubesched.toml").exists() is not has_settings
+    named = {"cluster": 'the "nodes".yaml', "baseline": "kubesched-baseline.json"}
+    if has_settings:
+        told = next(line for line in done.stderr.splitlines() if line.startswith("add to pyproject.toml: "))
+        assert tomllib.loads(told.partition(": ")[2].replace(" and ", "\n")) == named
+    else:
+        assert tomllib.loads((folder / "kubesched.toml").read_text()) == named
+
+
+def test_a_gate_of_what_cannot_be_read_writes_only_the_sketch(folder: Path) -> None:
+    (folder / "kubesched.toml").unlink()
+    (folder / "nodes.json").write_text('{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}')
+    done = called("init", "nodes.json", "-o", "cluster.yaml", "--gate", "nowhere", cwd=folder)
+    assert (done.returncode, "error: nowhere: no such file or folder" in done.stderr) == (2, True)
+    assert {file.name for file in folder.iterdir()} == {"a.yaml", "nodes.json", "cluster.yaml"}
 
 
 def test_a_gate_needs_the_name_of_its_sketch(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_a_page_has_no_more_lines_than_a_screen(command: str) -> None:
     if command:
         assert f"{command} --help` lists all " in lines[-1]
         assert len(started(command, "--help").stdout.splitlines()) > len(lines)
+
+
+def test_the_first_page_names_every_command() -> None:
+    every = re.findall(r"^  ([a-z]+)  ", started("--help").stdout, re.MULTILINE)
+    assert "fit" in every
+    assert set(every) <= set(started("-h").stdout.replace(",", " ").split())
 
 
 def test_the_usual_options_exist() -> None:

@@ -259,6 +259,7 @@ RECIPES = [
     *(ROOT / "packaging").rglob("*.y*ml"),
     ROOT / "docs" / "ci.md",
     ROOT / "docs" / "ci-more.md",
+    ROOT / "docs" / "check.md",
     *(ROOT / "examples").rglob("*.yml"),
     ROOT / ".pre-commit-hooks.yaml",
 ]

@@ -238,7 +238,8 @@ def _past(before: Before, request: Request, files: Sequence[Found], lender: Inpu
     return past_run(before, request, files, run)
 
 
-def _cache_folder() -> CacheFolder | None:
+def users_cache() -> CacheFolder | None:
+    """Return the cache in the user's folder; a run without one does not load its code."""
     from kubesched_lint.commands.lint.cache import cache_folder
 
     return cache_folder(os.environ)
@@ -274,7 +275,7 @@ def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) 
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
     from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of
 
-    place = _cache_folder() if is_worthwhile(files) else None
+    place = users_cache() if is_worthwhile(files) else None
     request = material.request
     nodes = files_of_cluster(request.cluster, request.cluster_options.scheduler_config) if place else None
     if place is None or nodes is None:
@@ -377,7 +378,7 @@ def files_of(
 ) -> Iterator[Found]:
     """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
-    store = _cache_folder if cache else None
+    store = users_cache if cache else None
     if options.applied:
         from kubesched_lint.delivery.entries import applied_files  # most sets are files
 

@@ -128,7 +128,7 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
         says=_EVENTS_BEGIN if hang else cell.says,
         blamed=one.workload,
         at=one.hazard.at if one.hazard.source is None else (),
-        worst=_hung(one, bound) if one.hazard.after_binding and cell.worst is None else cell.worst,
+        worst=_hung(one, bound) if hang and cell.worst is None else cell.worst,
         missing=(),
         assumes=tuple(dict.fromkeys((*cell.assumes, *evidence.assumes))),
     )

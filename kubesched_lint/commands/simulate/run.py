@@ -116,7 +116,7 @@ def simulate(
             except ValueError as error:
                 raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
         parts.append((one.name, part))
-    about_apart = found.notes[: len(found.each) > 1]  # the matrix names the environments
+    about_apart = found.notes[:1]  # the matrix names the environments
     return merged(parts, found.notes, background=about_apart)
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, grouped, lowest, positions
 from kubesched_lint.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
@@ -124,11 +124,8 @@ class Attempt:
         if not self._served:
             yield among, self._answers_for(())
             return
-        found: dict[tuple[str, ...] | None, list[int]] = {}
-        for position in positions(among):
-            found.setdefault(self._lacked_on(position), []).append(position)
-        for lacked, nodes in found.items():
-            yield of(nodes), self._answers_for(lacked)
+        for lacked, nodes in grouped((position, self._lacked_on(position)) for position in positions(among)).items():
+            yield nodes, self._answers_for(lacked)
 
     def _lacked_on(self, position: int) -> tuple[str, ...] | None:
         """Return the resources that no device plugin of a node offers; None if the plugins have all that it needs."""

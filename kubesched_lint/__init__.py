@@ -12,6 +12,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kubesched_lint.analysis.remedy import Remedy
+    from kubesched_lint.engine.errors import UncheckedError
+    from kubesched_lint.engine.places import Location, ObjectRef, Span
     from kubesched_lint.findings import (
         Edit,
         Evidence,
@@ -19,17 +21,13 @@ if TYPE_CHECKING:
         Fix,
         Hazard,
         InputError,
-        Location,
-        ObjectRef,
         Place,
         Related,
         Report,
         Severity,
         Skip,
-        Span,
         Summary,
         Suppression,
-        UncheckedError,
         pattern,
         policy,
         proof,

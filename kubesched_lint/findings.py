@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Protocol
 
 from msgspec import Struct, field
 
-from kubesched_lint.text import first_few, many, not_read
-
-Path = tuple[str | int, ...]
-"""The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
+from kubesched_lint.engine.places import Location, ObjectRef, Path, Source, Span
+from kubesched_lint.engine.text import first_few, many, not_read
+from kubesched_lint.world.not_read import Release
 
 
 class Severity(IntEnum):
@@ -75,67 +73,6 @@ def pattern(text: str = "", *, assumes: tuple[str, ...] = ()) -> Evidence:
 def policy(text: str = "") -> Evidence:
     """Return evidence for a rule of the user's own, which no scheduler enforces."""
     return Evidence("policy", text)
-
-
-class Span(Struct, frozen=True):
-    """Lines and columns count from 1, columns in code points; the end is exclusive."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-    def __lt__(self, other: Span) -> bool:
-        return (self.line, self.column, self.end_line, self.end_column) < (
-            other.line,
-            other.column,
-            other.end_line,
-            other.end_column,
-        )
-
-
-class Location(Struct, frozen=True):
-    """``near`` is for rendered text, if the line of a file that became ``span`` is unknown."""
-
-    path: str
-    span: Span
-    near: Location | None = None
-    """The place in a file that is closest to the rendered text: reports that annotate files point to it."""
-
-
-class Source(Protocol):
-    """The text that an object came from; it has the position of each value."""
-
-    @property
-    def path(self) -> str: ...
-
-    def span(self, path: Path, *, key: bool = False) -> Span:
-        """Return the span of the value at ``path`` (of its key with ``key``); of the nearest parent if it is absent."""
-        ...
-
-
-NAMELESS = "(no name)"
-"""What reports show of an object whose manifest names none."""
-
-
-class ObjectRef(Struct, frozen=True):
-    """An object by its kind and name; ``namespace`` is empty for an object of the cluster.
-
-    ``name`` is empty for an object that has none, such as one that somebody has begun to write.
-    """
-
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.title}"
-
-    @property
-    def title(self) -> str:
-        """``NAMESPACE/NAME``, or the name of an object of the cluster, as reports show it."""
-        name = self.name or NAMELESS
-        return f"{self.namespace}/{name}" if self.namespace else name
 
 
 class Place(Struct, frozen=True):
@@ -282,15 +219,6 @@ class InputError(Struct, frozen=True):
         return f"{self.path}:{self.line}:{max(self.column, 1)}" if self.line else self.path
 
 
-def one_line(text: str) -> str:
-    """Return the message on one line, whatever the names in it contain."""
-    return text if text.isprintable() else " ".join(text.split())
-
-
-class UncheckedError(Exception):
-    """A check cannot judge this input; the text is the reason for which the rule counts as skipped."""
-
-
 class Skip(Struct, frozen=True):
     """A rule, or a document, that was not checked, and why."""
 
@@ -306,21 +234,6 @@ class LeftOut(Struct, frozen=True):
     path: str
     files: int
     reason: str
-
-
-class Release(Struct, frozen=True):
-    """An object with which a controller installs a chart, such as a HelmRelease of Flux."""
-
-    kind: str
-    namespace: str
-    """Where the objects of the chart are made."""
-    name: str
-    chart: str = ""
-    """The chart as the object names it, with its version if it has one; empty if it names it elsewhere."""
-    path: str = ""
-    line: int = 0
-    why: str = ""
-    """Why nobody knows all that it makes; empty if that is known."""
 
 
 class EndingException(Struct, frozen=True, order=True):

@@ -27,7 +27,10 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
+from kubesched_lint.engine.text import first_few
+from kubesched_lint.findings import InputError, Report, Severity
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -35,7 +38,6 @@ from kubesched_lint.manifests.loader import documents, find_files
 from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.rule_settings import param_of, severity_of
-from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.report.as_json import render as json_of_report
 from kubesched_lint.report.check_report import as_json as json_of_check
 from kubesched_lint.report.context import RenderContext
@@ -43,7 +45,6 @@ from kubesched_lint.report.fit_report import as_json as json_of_fit
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.found import SimulationReport

@@ -11,7 +11,7 @@ import os
 import sys
 from time import monotonic
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.printing import overwrite
 
 AFTER = 2.0

@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from kubesched_lint.releases import MODELLED
+from kubesched_lint.engine.releases import MODELLED
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "kubesched_lint" / "validation" / "data"

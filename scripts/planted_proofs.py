@@ -23,7 +23,8 @@ from random import Random
 from types import CodeType, FunctionType, ModuleType
 
 from kubesched_lint.analysis import attempts
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.rulebook.examples import Example, Trial

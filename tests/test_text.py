@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from kubesched_lint import text as texts
-from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_few, joined, many, misspelt, plural
+from kubesched_lint.engine import text as texts
+from kubesched_lint.engine.text import and_more, brief, closest, did_you_mean, first_few, joined, many, misspelt, plural
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, required_by, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
-from kubesched_lint.findings import Source
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.quirks import TEMPLATES_OF_STATEFUL_SETS, has
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
-from kubesched_lint.quirks import TEMPLATES_OF_STATEFUL_SETS, has
 from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.validate import in_brackets
 from kubesched_lint.validation.workloads import stateful_pods

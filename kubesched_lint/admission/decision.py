@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.policy import LimitRange, Namespace, ResourceQuota, RuntimeClass
 from kubesched_lint.model.workload import Workload
 

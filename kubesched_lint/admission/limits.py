@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.pod import Container, Pod, Resources
 from kubesched_lint.model.policy import LimitItem, LimitRange

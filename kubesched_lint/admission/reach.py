@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from kubesched_lint.findings import Source
+from kubesched_lint.engine.places import Source
 from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:

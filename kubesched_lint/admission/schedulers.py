@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
 from kubesched_lint.model.workload import SCALED, Workload

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.analysis.coming import Queued, queued_pods
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Placing, until_idle
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
-from kubesched_lint.findings import ObjectRef
-from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.world.world import Member, World
 
 Turn = Callable[[], tuple[bool, int]]

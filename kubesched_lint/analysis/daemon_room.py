@@ -12,10 +12,10 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.partly_compared import same_values
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.text import plural
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, static_feasible
-from kubesched_lint.text import plural
 from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member, World, once_per_world

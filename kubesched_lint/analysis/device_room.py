@@ -12,7 +12,7 @@ from msgspec import Struct
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
-from kubesched_lint.findings import UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
 from kubesched_lint.model.devices import DeviceID
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member

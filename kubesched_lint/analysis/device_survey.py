@@ -14,7 +14,9 @@ from kubesched_lint.analysis.devices import CONSTRAINTS, Asked, devices_in
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.findings import Path, UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import joined
 from kubesched_lint.model.devices import (
     ALL,
     LISTS,
@@ -30,7 +32,6 @@ from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 from kubesched_lint.scheduler.devices.pools import devices_of
-from kubesched_lint.text import joined
 from kubesched_lint.world.world import World, once_per_world
 
 Group = tuple[object, ...]

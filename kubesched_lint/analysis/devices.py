@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.findings import Path, Source, UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.model.devices import (
     DeviceClaim,
     DeviceClaimTemplate,
@@ -15,7 +17,6 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.scheduler.devices.extended import extended_claim
 from kubesched_lint.world.devices import devices_of, knows_devices, pools_without_devices, unserved
 from kubesched_lint.world.new_nodes import pools_in_words

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from kubesched_lint.cluster.postings import Posted, post_in, posted_in
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import many
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.gang_answers import (
@@ -30,12 +29,13 @@ from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.lifecycle.gangs import outcomes
-from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.world.devices import needs_devices

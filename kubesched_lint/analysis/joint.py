@@ -26,11 +26,11 @@ from kubesched_lint.analysis.trial import each_trial
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
+from kubesched_lint.engine.text import SHOWN
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.text import SHOWN
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.returning import returning_beside_set
 from kubesched_lint.world.room import most_apart

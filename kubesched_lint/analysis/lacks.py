@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.engine.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
+from kubesched_lint.engine.text import SHOWN, and_more
 from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
-from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.scheduler.framework import static_feasible
-from kubesched_lint.text import SHOWN, and_more
 from kubesched_lint.world.claims import fates
 from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.world.devices import devices_unknown, needs_devices

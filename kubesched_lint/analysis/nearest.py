@@ -15,15 +15,15 @@ from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE
+from kubesched_lint.engine.text import SHOWN, misspelt, plural
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.text import SHOWN, misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import Path
+    from kubesched_lint.engine.places import Path
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.world.world import Member, World

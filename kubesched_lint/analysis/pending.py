@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.limits import MOST_PODS_PENDING
 from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import preempt
-from kubesched_lint.text import many, plural
 from kubesched_lint.world.devices import allocator_for, needs_devices
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World

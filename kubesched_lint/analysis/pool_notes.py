@@ -8,9 +8,9 @@ from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
+from kubesched_lint.engine.text import SHOWN, and_more, first_few, plural
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import SHOWN, and_more, first_few, plural
 from kubesched_lint.world.device_premises import stated_devices
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World

@@ -8,8 +8,8 @@ from itertools import chain
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.engine import work
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.staying import staying

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import Path, Source
+    from kubesched_lint.engine.places import Path, Source
     from kubesched_lint.manifests.changes import Change
     from kubesched_lint.manifests.fragments import Fragment
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import Hazard, Path, Severity, proof
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler import topology
 from kubesched_lint.scheduler.capacity import copies_key

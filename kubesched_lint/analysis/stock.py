@@ -11,7 +11,7 @@ from kubesched_lint.cluster.nodepools.label_demand import topology_keys
 from kubesched_lint.cluster.nodepools.templates import fits_limits
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, of, only
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.capacity import copies

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.wanted import control_planes
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.text import first_few
 from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.premises import nodes_in_words
 from kubesched_lint.world.room import large_enough, left_by_others, taints_in_the_way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.pod import Container, Resources
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler

@@ -12,7 +12,7 @@ from kubesched_lint.world.claims import nodes_of_volume, storage_state
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import Path
+    from kubesched_lint.engine.places import Path
     from kubesched_lint.model.pod import Volume
     from kubesched_lint.model.storage import PersistentVolume
 

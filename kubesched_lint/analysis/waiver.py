@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Location, ObjectRef, Path, Span
+from kubesched_lint.engine.places import Location, ObjectRef, Path, Span
 
 
 class Waiver(Struct, frozen=True, eq=False):

@@ -7,10 +7,10 @@ from operator import or_
 
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Place
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kubesched_lint.analysis.nearest import nearest_node
-from kubesched_lint.findings import UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.text import closest
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.text import closest
 from kubesched_lint.world.node_makers import made_later
 from kubesched_lint.world.sketched import host_among, is_left_out, may_be_a_node
 from kubesched_lint.world.world import World

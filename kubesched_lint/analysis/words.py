@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint.text import closest, near_of
+from kubesched_lint.engine.text import closest, near_of
 
 _LIKENESS = 0.75
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod

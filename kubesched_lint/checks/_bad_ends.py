@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
 from kubesched_lint.checks._reasons import reason
 from kubesched_lint.controllers.bounds import daemon_bounds
-from kubesched_lint.findings import Evidence, Hazard, Path, Place, Severity, Source, proof
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Evidence, Hazard, Place, Severity, proof
 from kubesched_lint.lifecycle.event_bounds import PORTS
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd
 from kubesched_lint.world.claims import class_without_volumes
 from kubesched_lint.world.world import Member

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request
-from kubesched_lint.findings import Evidence, Path, Source, proof
-from kubesched_lint.text import many
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.world.device_premises import device_premise
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member

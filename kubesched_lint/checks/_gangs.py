@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kubesched_lint.analysis.gang_answers import Answer
 from kubesched_lint.analysis.gangs import answers
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.world.gangs import Gang, gangs_of
 from kubesched_lint.world.world import World
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.framework import UNASKED
-from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd
 from kubesched_lint.world.premises import count_existing
 from kubesched_lint.world.world import Member

@@ -8,9 +8,9 @@ from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import many
 from kubesched_lint.world.neighbours import may_be_answered_by_set
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies, most_free, nodes_near_running, tightest_resource

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
 from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.text import LONGEST_LIST, and_others, joined
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import LONGEST_LIST, and_others, joined
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 

@@ -8,7 +8,8 @@ from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.analysis.pod_misses import pod_miss
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.findings import Hazard, Path, Place, pattern, proof
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.manifests.changes import Change, Put, Rename
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence

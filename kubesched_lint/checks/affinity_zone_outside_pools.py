@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedies.placement import make_preferred
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import Pin, outside_pools
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member

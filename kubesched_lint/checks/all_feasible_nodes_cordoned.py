@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.worlds import usable_without_transient
 from kubesched_lint.cluster.transient import transient_state_of
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 

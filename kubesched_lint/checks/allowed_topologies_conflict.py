@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, Place, UncheckedError, proof
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.world.claims import (
     fate,
     has_free_volume,

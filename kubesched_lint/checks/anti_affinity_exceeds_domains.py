@@ -8,10 +8,10 @@ from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import first_few, many
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
 from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import domain_room

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.findings import Hazard, ObjectRef, Path, Severity, Source, pattern
+from kubesched_lint.engine.places import ObjectRef, Path, Source
+from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import Autoscaler

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.joint import Impossible, contradictions, proof_of, values_of
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
 

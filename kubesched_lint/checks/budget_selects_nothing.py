@@ -7,10 +7,10 @@ from itertools import chain
 
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.disruption import is_without_pods
+from kubesched_lint.engine.text import closest, near
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import closest, near
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import World
 

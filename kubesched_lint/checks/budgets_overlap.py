@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import first_and_last_budget, is_linted
-from kubesched_lint.findings import Hazard, Path, Place, proof
-from kubesched_lint.text import LONGEST_LIST, and_others
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import LONGEST_LIST, and_others
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.world.world import Member
 
 _SELECTOR: Path = ("spec", "selector")

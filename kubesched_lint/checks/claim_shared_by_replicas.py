@@ -8,7 +8,8 @@ from kubesched_lint.analysis.remedies.rollouts import use_recreate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim

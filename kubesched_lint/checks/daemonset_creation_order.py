@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.daemon_room import LockedOut, locked_out, too_small
+from kubesched_lint.engine.text import SHOWN, plural
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import SHOWN, plural
 from kubesched_lint.world.staying import preempts
 from kubesched_lint.world.world import Member, World, once_per_world
 

@@ -9,8 +9,8 @@ from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.text import many
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
+from kubesched_lint.engine.places import ObjectRef, Path
+from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.world.world import World
 

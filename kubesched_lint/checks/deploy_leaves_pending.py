@@ -10,9 +10,11 @@ from kubesched_lint.analysis.joint import contradictions
 from kubesched_lint.analysis.trial import SEEDS
 from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.findings import Evidence, Hazard, Path, Place, UncheckedError, witness
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import joined, many, plural
+from kubesched_lint.findings import Evidence, Hazard, Place, witness
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import joined, many, plural
 from kubesched_lint.world.claims import class_without_volumes
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.world import Member, World

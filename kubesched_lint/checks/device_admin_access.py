@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, ObjectRef, proof
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.world.device_premises import ADMIN_LABEL
 from kubesched_lint.world.world import World

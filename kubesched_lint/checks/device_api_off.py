@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.world.world import World
 
 _GROUP = "resource.k8s.io"

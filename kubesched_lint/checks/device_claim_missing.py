@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator
 from kubesched_lint.analysis.devices import IS_NOT_HERE, IS_NOWHERE, devices_in, must_have_claims, references
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Hazard, Path, UncheckedError, pattern
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import joined
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.text import joined
 from kubesched_lint.world.world import Member
 
 

@@ -15,7 +15,8 @@ from kubesched_lint.analysis.devices import (
 )
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.world import Member
 

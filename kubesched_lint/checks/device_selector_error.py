@@ -12,11 +12,12 @@ from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import guarded, shortage, words_for
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, witness
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.text import first_few
+from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
 from kubesched_lint.scheduler.devices.failures import UndecidedError, one_line
-from kubesched_lint.text import first_few
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 

@@ -9,11 +9,12 @@ from kubesched_lint.analysis.device_room import NO_MATCH, DeviceRoom, Request, s
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
-from kubesched_lint.findings import Hazard, UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.text import first_few, joined, many
+from kubesched_lint.findings import Hazard
 from kubesched_lint.model.devices import Attribute, Device, DeviceID
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.pools import devices_of
-from kubesched_lint.text import first_few, joined, many
 from kubesched_lint.world.room import why_closed
 from kubesched_lint.world.world import Member
 

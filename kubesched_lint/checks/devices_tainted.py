@@ -9,11 +9,11 @@ from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import place_of, shortage, words_for
+from kubesched_lint.engine.text import joined, many
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.devices import DeviceID, DeviceTaint
 from kubesched_lint.scheduler.devices.life import evicts_at_once
-from kubesched_lint.text import joined, many
 from kubesched_lint.world.world import Member
 
 

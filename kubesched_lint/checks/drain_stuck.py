@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import is_linted, nothing_may_go, stuck_budgets
 from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.manifests.changes import Change, Put, Remove
-from kubesched_lint.text import many
 from kubesched_lint.world.world import Member
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.gang_answers import IMPOSSIBLE, Answer
 from kubesched_lint.checks._gangs import answers_about, place_of
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.text import many
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.world.staying import staying_beside_set

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.half_placed import half_placed
-from kubesched_lint.findings import Hazard, ObjectRef, Place, witness
-from kubesched_lint.text import many
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Hazard, Place, witness
 from kubesched_lint.world.gangs import Gang, loose_groups
 from kubesched_lint.world.world import World
 

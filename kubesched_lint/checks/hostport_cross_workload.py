@@ -11,9 +11,9 @@ from kubesched_lint.analysis.port_crowds import crowds_of, own_nodes
 from kubesched_lint.analysis.ports import REASON, Crowd, PortUser, taken_by_running
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.cluster.nodeset import EMPTY
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.world import Member, World, once_per_world
 

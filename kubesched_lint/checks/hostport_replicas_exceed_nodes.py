@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.rollout import rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 

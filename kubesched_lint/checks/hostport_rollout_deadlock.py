@@ -8,8 +8,8 @@ from kubesched_lint.analysis.ports import REASON, taken_by_running
 from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.world import Member
 

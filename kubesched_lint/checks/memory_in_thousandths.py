@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.world.world import Member

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
 from kubesched_lint.world.world import Member, World
 
 

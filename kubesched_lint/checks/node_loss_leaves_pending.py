@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import asked_to_survive
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_apart
 from kubesched_lint.world.world import Member, World

@@ -8,9 +8,9 @@ from sys import maxsize
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.scheduler.capacity import total_copies
-from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.running import empty_state
 from kubesched_lint.world.staying import staying

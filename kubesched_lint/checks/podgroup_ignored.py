@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, ObjectRef, pattern
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.quirks import ONE_GATE_FOR_GANGS, has
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.policy import KUBERNETES, PodGroup
-from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.world.gangs import gates_of, gates_premise
 from kubesched_lint.world.world import World
 

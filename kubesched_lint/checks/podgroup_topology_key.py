@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, ObjectRef, proof
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.feature_gates import TOPOLOGY
 from kubesched_lint.model.policy import KUBERNETES
 from kubesched_lint.world.gangs import enabled_gates, gates_premise

@@ -11,9 +11,9 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
+from kubesched_lint.engine.text import ends_of
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import NodePool
-from kubesched_lint.text import ends_of
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import LIMITED, Plan, Verdict
-from kubesched_lint.findings import Evidence, Hazard, Place, UncheckedError, witness
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.findings import Evidence, Hazard, Place, witness
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint
 from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.findings import Hazard, Severity, UncheckedError, proof
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.world.claim_names import claim_named, nearest_claim
 from kubesched_lint.world.world import Member
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import written_at
-from kubesched_lint.findings import Hazard, Path, Place, pattern
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.world.world import Member
 
 _REPLICAS: Path = ("spec", "replicas")

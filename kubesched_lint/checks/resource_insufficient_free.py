@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.room import most_copies, tightest_resource
 from kubesched_lint.world.world import Member

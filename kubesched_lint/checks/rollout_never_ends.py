@@ -9,8 +9,8 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.checks._bad_ends import rollout_places, surges_daemons, told
 from kubesched_lint.checks._reasons import needs_extra_pod
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard
-from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end, never_rolls_out
 from kubesched_lint.world.world import Member
 

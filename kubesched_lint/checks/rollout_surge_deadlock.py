@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE, domain_word, domains_in_words
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import first_few, many
 from kubesched_lint.verdicts.bad_ends import bad_end
 from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import DomainRoom, domain_room

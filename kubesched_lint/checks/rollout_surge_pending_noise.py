@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import domain_word
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.trial import SEEDS, each_trial, evicted_in_trials
 from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.findings import Hazard, UncheckedError, witness
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.text import LONGEST_LIST
+from kubesched_lint.findings import Hazard, witness
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.text import LONGEST_LIST
 from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern, proof
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.validation.class_plugins import no_runtime_class
 from kubesched_lint.world.world import Member
 

@@ -12,11 +12,13 @@ from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.checks._devices import place_of, words_for
-from kubesched_lint.findings import Hazard, Path, Place, UncheckedError, proof
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import many
 from kubesched_lint.world.device_premises import device_premise
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.premises import running_premises

@@ -9,9 +9,9 @@ from kubesched_lint.analysis.devices import Wanted, must_have_claims, must_know_
 from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import shortage
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.devices import USERS_OF_A_CLAIM, DeviceClaim
-from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import knows_devices
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.world.world import Member

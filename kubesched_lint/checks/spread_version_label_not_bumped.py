@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from kubesched_lint.analysis.remedies.rollouts import count_by_revision
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.version_labels import bumped_by_hand
-from kubesched_lint.findings import Hazard, Path, pattern
-from kubesched_lint.text import SHOWN, first_few, many, plural
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import SHOWN, first_few, many, plural
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.former import former, template_changes
 from kubesched_lint.world.world import Member
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.text import many
 from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
 from kubesched_lint.world.volume_places import classes_of
 from kubesched_lint.world.world import Member

@@ -8,10 +8,10 @@ from kubesched_lint.analysis.nearest import nearest_key_among
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
+from kubesched_lint.engine.text import is_slip
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.text import is_slip
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.sketched import is_left_out
 from kubesched_lint.world.world import Member

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import correction_of
-from kubesched_lint.findings import Hazard, Path, Severity, pattern
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.world.world import Member

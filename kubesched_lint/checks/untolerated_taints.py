@@ -8,10 +8,11 @@ from kubesched_lint.analysis.meant_taints import meant_taint
 from kubesched_lint.analysis.remedies.nodes import tolerate, tolerate_as_written
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import Hazard, Path, proof
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import joined
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, Toleration
-from kubesched_lint.text import joined
 from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.world.room import what_is_in_the_way
 from kubesched_lint.world.world import Member

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.findings import Hazard, Path, Place, Source, pattern
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import service_account

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, ObjectRef, Place, proof
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.feature_gates import GROUPS
 from kubesched_lint.model.policy import GroupTemplates, PodGroup
 from kubesched_lint.world.gangs import gates_of

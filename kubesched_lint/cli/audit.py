@@ -17,6 +17,7 @@ from kubesched_lint.cli.targets import clusters
 from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.audit.run import audit as audited
+from kubesched_lint.engine.text import many
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.audit_json import all_as_json
@@ -25,7 +26,6 @@ from kubesched_lint.report.audit_text import as_text
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.markdown import plain
 from kubesched_lint.report.palette import Palette, terminal_width, wants_color
-from kubesched_lint.text import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

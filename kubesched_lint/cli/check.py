@@ -21,6 +21,7 @@ from kubesched_lint.commands.check.run import check as checked
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
@@ -29,7 +30,6 @@ from kubesched_lint.report.check_report import as_json, as_markdown, as_text
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.rulebook.library import UnknownRuleError
-from kubesched_lint.text import first_few
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

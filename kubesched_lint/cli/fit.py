@@ -17,11 +17,11 @@ from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.fit.asked import Amounts, like, only_environment, requests_of
 from kubesched_lint.commands.fit.run import fit as counted
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.engine.work import OutOfWorkError
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.fit_report import as_json, as_markdown, as_text
 from kubesched_lint.report.palette import terminal_width
-from kubesched_lint.work import OutOfWorkError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

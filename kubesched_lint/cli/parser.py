@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kubesched_lint.cli.pages import page
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.printing import say, tell
-from kubesched_lint.text import did_you_mean
 
 INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"
 """Sections of options: values for ``rich_help_panel``. An option without a section is listed under ``Options``."""

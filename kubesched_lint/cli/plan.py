@@ -29,6 +29,7 @@ from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
 from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
@@ -40,7 +41,6 @@ from kubesched_lint.report.plan_json import as_json
 from kubesched_lint.report.plan_markdown import as_markdown
 from kubesched_lint.report.plan_text import as_text
 from kubesched_lint.rulebook.library import UnknownRuleError
-from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.targets import Aim

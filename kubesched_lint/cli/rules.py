@@ -10,6 +10,7 @@ import typer
 
 from kubesched_lint.cli.options import Format, rule_slugs
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.engine.text import many
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
 from kubesched_lint.rulebook.card import as_markdown
@@ -19,7 +20,6 @@ from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
 from kubesched_lint.rulebook.new import NewRuleError, new_card, new_check
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.rulebook.rule import FAMILIES
-from kubesched_lint.text import many
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import users_cache
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.files import root_of
 from kubesched_lint.project.config import Target
-from kubesched_lint.text import first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation

@@ -16,6 +16,8 @@ from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.clock import VARIABLE, ClockError, now, today
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
+from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
+from kubesched_lint.engine.text import seconds_of
 from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
@@ -26,10 +28,8 @@ from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.project.pinned import in_copy
 from kubesched_lint.project.rule_settings import SettingError, from_flags
 from kubesched_lint.project.weakening import NOTHING_WEAKER, in_force
-from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.text import seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation

@@ -35,12 +35,12 @@ from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text, explained
-from kubesched_lint.text import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import refused
 from kubesched_lint.cli.opening import opened
+from kubesched_lint.engine.text import brief, first_few
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.manifests.document import Document
@@ -30,7 +31,6 @@ from kubesched_lint.session.asking import matrix
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import OpeningError
 from kubesched_lint.session.watch import Watch
-from kubesched_lint.text import brief, first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation

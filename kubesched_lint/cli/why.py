@@ -19,11 +19,11 @@ from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.why.ask import Answer, Question, answers
 from kubesched_lint.commands.why.naming import NamingError, is_kind
+from kubesched_lint.engine.releases import not_modelled
+from kubesched_lint.engine.work import OutOfWorkError
 from kubesched_lint.printing import say, say_exactly, tell
-from kubesched_lint.releases import not_modelled
 from kubesched_lint.report.explanation import all_as_json, all_as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.work import OutOfWorkError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

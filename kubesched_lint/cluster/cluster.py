@@ -16,17 +16,17 @@ from kubesched_lint.cluster.mutations import Mutations
 from kubesched_lint.cluster.running import Running
 from kubesched_lint.cluster.skew import newer_kubelets, newest_kubelet, old_kubelets
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
-from kubesched_lint.findings import ObjectRef, one_line
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import judged_by
+from kubesched_lint.engine.text import first_few, joined, many, one_line, plural
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
-from kubesched_lint.partly_compared import PartlyCompared
-from kubesched_lint.releases import judged_by
-from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.cluster.elastic import ClusterOptions
-    from kubesched_lint.findings import Source
+    from kubesched_lint.engine.places import Source
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.workload import Workload

@@ -17,14 +17,14 @@ from kubesched_lint.cluster.node_json import NodeJsonDecoder
 from kubesched_lint.cluster.nodepools.minimum import standing
 from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
 from kubesched_lint.cluster.pods import PodReader
-from kubesched_lint.findings import Source
+from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.decode.policy import decode_replica_set_revision
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceClass

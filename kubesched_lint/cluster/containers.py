@@ -12,7 +12,7 @@ from kubesched_lint.cluster.scheduler_config.file import schedulers_in
 from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, node_groups_of, sketched_nodes
 from kubesched_lint.cluster.sketch_devices import classes_of
 from kubesched_lint.cluster.sketch_fields import known
-from kubesched_lint.findings import Path, Source, Span
+from kubesched_lint.engine.places import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
 

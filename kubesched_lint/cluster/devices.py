@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import field
 from msgspec.structs import replace
 
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.model.devices import (
     Allocation,
     Device,
@@ -23,9 +26,6 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.resources import DEVICE_CLASS, may_be_devices
-from kubesched_lint.partly_compared import PartlyCompared
-from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node

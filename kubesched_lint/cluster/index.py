@@ -11,7 +11,7 @@ from operator import and_, attrgetter, is_
 
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
-from kubesched_lint.identity import ByIdentity, Itself
+from kubesched_lint.engine.identity import ByIdentity, Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, Toleration

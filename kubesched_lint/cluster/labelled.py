@@ -9,9 +9,9 @@ from itertools import chain
 from operator import itemgetter, or_
 from typing import NamedTuple, TypeVar
 
-from kubesched_lint import work
 from kubesched_lint.cluster.limits import FEW_KEYS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
+from kubesched_lint.engine import work
 from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
 from kubesched_lint.model.pod import Pod
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.pod_json import PodJsonDecoder
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.partly_compared import same_values
 
 if TYPE_CHECKING:
     from msgspec import Raw

@@ -23,6 +23,8 @@ from kubesched_lint.cluster.read_json import JsonSyntaxError, read_blocks, read_
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.cluster.unpack import GZIP, UnpackError, gunzipped, limited
+from kubesched_lint.engine.quirks import STORAGE_CAPACITY_SCORES, has
+from kubesched_lint.engine.releases import judged_by
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
@@ -33,8 +35,6 @@ from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, parsed
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.releases import judged_by
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

@@ -21,7 +21,7 @@ from kubesched_lint.cluster.containers import (
     read_plain,
 )
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.braces import member, skip
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping

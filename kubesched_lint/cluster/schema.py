@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from jsonschema import Draft202012Validator
 
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import closest, plural
 from kubesched_lint.files import shipped
-from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
-from kubesched_lint.text import closest, plural
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

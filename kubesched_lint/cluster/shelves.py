@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, grouped, of, positions
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.storage import Claim, PersistentVolume
 

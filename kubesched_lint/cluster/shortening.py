@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.sketch import filled
+from kubesched_lint.engine.text import SHOWN
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node, names_place
-from kubesched_lint.text import SHOWN
 
 _PLATFORMS = (
     *("alpha.eksctl.io", "eks.amazonaws.com", "k8s.io", "karpenter.k8s.aws", "karpenter.sh", "topology.k8s.aws"),

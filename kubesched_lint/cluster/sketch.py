@@ -10,7 +10,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
 from kubesched_lint.cluster.limits import MOST_SKETCHED
 from kubesched_lint.cluster.sketch_devices import offers_of
 from kubesched_lint.cluster.sketch_fields import known, taints_of
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.decode import fields
 from kubesched_lint.model.decode.fields import (
     DecodeError,

@@ -7,7 +7,7 @@ from itertools import islice
 
 from kubesched_lint.cluster.limits import MOST_DEVICES
 from kubesched_lint.cluster.sketch_fields import known, taints_of
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.decode.devices import quantity
 from kubesched_lint.model.decode.fields import (
     DecodeError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, text, words, wrong
 from kubesched_lint.model.node import Taint
 

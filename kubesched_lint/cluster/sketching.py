@@ -21,10 +21,10 @@ from kubesched_lint.cluster.shortening import Shortening
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, node_name
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
 from kubesched_lint.cluster.sketching_devices import WrittenDevices
+from kubesched_lint.engine.text import SHOWN, first_few, many
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.text import SHOWN, first_few, many
 
 _ROLE = "node-role.kubernetes.io/"
 _OWN = "<its own>"  # no label can have this value

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.releases import modelled
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.engine.releases import modelled
+from kubesched_lint.engine.text import first_few, many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node

@@ -17,10 +17,10 @@ from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.cluster.topology import NodeCounter
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
-from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices

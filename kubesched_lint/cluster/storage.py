@@ -10,6 +10,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Shelves
+from kubesched_lint.engine.partly_compared import PartlyCompared
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -20,7 +21,6 @@ from kubesched_lint.model.storage import (
     VolumeAttachment,
     default_class,
 )
-from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.shelves import Loose, Terms

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.pod_fields import POD, read_of
 from kubesched_lint.model.quantity import QuantityError, resource_value
 from kubesched_lint.model.workload import written_template as written_template

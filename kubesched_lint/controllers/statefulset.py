@@ -13,10 +13,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.controllers.bounds import scaled
+from kubesched_lint.engine.quirks import STATEFUL_SET_MAX_UNAVAILABLE, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST, has
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.quirks import STATEFUL_SET_MAX_UNAVAILABLE, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST, has
 
 
 class OrdinalPod(NamedTuple):

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.derive import UnreadableError
 from kubesched_lint.custom.limits import MOST_PARTS
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.document import Move
 
 _KINDS = {

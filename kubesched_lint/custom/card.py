@@ -11,11 +11,11 @@ from msgspec import Struct, field
 
 from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.files import place_of
-from kubesched_lint.findings import Path
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.text import did_you_mean
 
 HEADINGS = ("What it makes", "How it rolls out", "Example", "What it does not know")
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")

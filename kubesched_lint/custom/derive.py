@@ -11,7 +11,7 @@ from kubesched_lint.custom.card import BudgetPart, CustomKind, Part
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.custom.limits import MOST_PARTS
-from kubesched_lint.findings import ObjectRef, Path
+from kubesched_lint.engine.places import ObjectRef, Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move, Text
 from kubesched_lint.model.decode.fields import DecodeError, words

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom.limits import LARGEST_NUMBER
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.limits import LONGEST
 

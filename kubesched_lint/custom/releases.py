@@ -13,11 +13,11 @@ from kubesched_lint.custom.app_template import Chart, Plain, objects_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
 from kubesched_lint.custom.derive import Lookup, UnreadableError
-from kubesched_lint.findings import Release
 from kubesched_lint.manifests.document import Document, Text
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.model.workload import Custom, Workload
+from kubesched_lint.world.not_read import Release
 
 NO_CARD = "no values card describes its chart"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.delivery.flux_objects import listed, mapping
+from kubesched_lint.engine.places import Location
 from kubesched_lint.files import content, is_within
-from kubesched_lint.findings import Location
 from kubesched_lint.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.manifests.kustomization import text_to_read, value_in

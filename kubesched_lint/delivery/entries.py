@@ -16,8 +16,9 @@ from kubesched_lint.delivery.argocd import ArgoFollowing, Held, addresses_in, he
 from kubesched_lint.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
 from kubesched_lint.delivery.flux import Building, Following, Found, kustomization_of
 from kubesched_lint.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, mapping
+from kubesched_lint.engine.places import Location, Path, Span
 from kubesched_lint.files import content_at, is_within, root_of
-from kubesched_lint.findings import InputError, Location, Path, Span
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import LARGEST, InputFile, Progress

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Location
+from kubesched_lint.engine.places import Location
 from kubesched_lint.manifests.filling import Variables
 from kubesched_lint.manifests.kustomize_tree import Applier, as_json
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.statefulset import claims_of
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.event_bounds import ON_NOTHING, Counted, Meanwhile
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import profile_of
@@ -16,7 +17,6 @@ from kubesched_lint.scheduler.capacity import Room
 from kubesched_lint.scheduler.plugins import node_volume_limits
 from kubesched_lint.scheduler.plugins.node_volume_limits import Attachment, driver_and_handle, most_attached
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
-from kubesched_lint.text import many
 
 
 def most_attachable(

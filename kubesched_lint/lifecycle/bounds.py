@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
@@ -44,7 +45,6 @@ from kubesched_lint.scheduler.topology import (
     counted_pods,
     spread_room,
 )
-from kubesched_lint.text import many, plural
 
 
 def most_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:

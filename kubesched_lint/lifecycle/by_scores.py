@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.courses import Courses
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of, with_details

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.engine.text import plural
 from kubesched_lint.lifecycle.bounds import number_of_domains, spread_bound
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
@@ -19,7 +20,6 @@ from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.text import plural
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kubesched_lint.engine.releases import judged_by
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.limits import MOST_STATES
@@ -20,7 +21,6 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
-from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.postings import HeldTerms
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.coupling import PodSelection, selecting_terms
 from kubesched_lint.lifecycle.quotas import quota_short

@@ -7,7 +7,8 @@ from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
 from kubesched_lint.lifecycle.adverse import victim_key
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
@@ -33,7 +34,6 @@ from kubesched_lint.lifecycle.shapes import shape, shape_in_set
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
 from kubesched_lint.lifecycle.verdicts import DEPENDS
-from kubesched_lint.limits import MOST_STEPS
 
 
 class Effort(NamedTuple):

@@ -18,8 +18,10 @@ from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.controllers.replicaset import draws, one_draw
-from kubesched_lint.findings import ObjectRef
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
@@ -50,8 +52,6 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import same_values
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import controller_labels, revision_label
 
 

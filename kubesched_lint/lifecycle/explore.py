@@ -8,8 +8,8 @@ from random import Random
 
 from msgspec import Struct, field
 
-from kubesched_lint import work
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.engine import work
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.lifecycle.limits import MOST_WORK, MOVES_EACH
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled

@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from math import ceil, gcd, inf
 from typing import NamedTuple
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.limits import MOST_PROGRAMMED, STEPS_OF_FILLING
 
 _UNITS = 128

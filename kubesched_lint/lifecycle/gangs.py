@@ -12,15 +12,15 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.engine import work
+from kubesched_lint.engine.partly_compared import PartlyCompared
 from kubesched_lint.lifecycle.limits import MOST_PODS
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, combinations, pairwise
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.coupling import PodSelection, joined, selecting, sharing
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_COMBINED

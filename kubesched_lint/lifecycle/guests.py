@@ -16,7 +16,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.identity import each_once
+from kubesched_lint.engine.identity import each_once
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.text import and_more
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.limits import MOST_MOVED
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -24,10 +26,8 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.eviction import evicted, preempting_priority
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
-from kubesched_lint.text import and_more
 
 _FROM_NODES = frozenset([ZONE, REGION])
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, PodAffinityTerm
-from kubesched_lint.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.scheduler.framework import Diagnosis
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces, selects_incoming
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.mutating import EVICTION_TAINTS
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.limits import MOST_COMBINED
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import REGION, ZONE, Node, Taint

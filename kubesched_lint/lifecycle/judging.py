@@ -11,7 +11,8 @@ from kubesched_lint.admission.decision import about_pod
 from kubesched_lint.admission.schedulers import added_affinity, added_at, is_added
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.narrate import witness
@@ -30,7 +31,6 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTR
 from kubesched_lint.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.verdict import Rejection
-from kubesched_lint.text import many
 
 CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"

@@ -13,10 +13,11 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.engine import work
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle import others
 from kubesched_lint.lifecycle.bounds import number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
@@ -35,7 +36,6 @@ from kubesched_lint.model.node import domain_word
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
-from kubesched_lint.text import many
 
 
 class _Ask(NamedTuple):

@@ -8,8 +8,9 @@ from functools import cached_property, partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.counted import count, has_room, stuck_at
@@ -38,7 +39,6 @@ from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
-from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.world.limits import MOST_NODES
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")

@@ -12,7 +12,6 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -20,6 +19,8 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.engine import work
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import Hopeless, may_help, may_miss
@@ -33,7 +34,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.binding import bind, bound_claim, placed
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.controllers.statefulset import budget
+from kubesched_lint.engine.text import SHOWN, and_more, first_few
 from kubesched_lint.lifecycle.groups import assumed_templates, unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
@@ -13,7 +14,6 @@ from kubesched_lint.model.storage import is_local
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
-from kubesched_lint.text import SHOWN, and_more, first_few
 
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 

@@ -19,6 +19,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import admitted, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
@@ -29,7 +30,6 @@ from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQu
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 

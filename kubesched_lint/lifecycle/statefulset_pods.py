@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.controllers.replicaset import Drawn, Draws, draws
 from kubesched_lint.controllers.statefulset import Budget, OrdinalPod, StatefulSetSync, budget, sync, updated
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,

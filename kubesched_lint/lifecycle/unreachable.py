@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.contenders import counted, repelling
 from kubesched_lint.lifecycle.event_bounds import FRESH, Counted, EventBounds
 from kubesched_lint.lifecycle.least import least_placed

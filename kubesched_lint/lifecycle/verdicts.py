@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.lifecycle.event_bounds import ON_ALL
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
 from kubesched_lint.lifecycle.transitions import Transitions

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kubesched_lint.admission.schedulers import with_added_terms
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.findings import Hazard
-from kubesched_lint.identity import ByIdentity
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kubesched_lint.custom.derive import Lookup, Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.releases import Decoded, read_release
-from kubesched_lint.findings import Release
 from kubesched_lint.manifests.document import Document, Unread, print_of
+from kubesched_lint.world.not_read import Release
 
 Placed = tuple[int, Document]
 """A document with its place in the reading order."""

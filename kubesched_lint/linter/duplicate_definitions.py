@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint import work
-from kubesched_lint.findings import Source
-from kubesched_lint.identity import ByIdentity, Itself
+from kubesched_lint.engine import work
+from kubesched_lint.engine.identity import ByIdentity, Itself
+from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.text import SHOWN, and_more, many
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import SHOWN, and_more, many
 
 
 class DuplicateDefinitions(Struct, frozen=True, dict=True):

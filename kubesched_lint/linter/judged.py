@@ -9,7 +9,8 @@ from sys import intern
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
+from kubesched_lint.engine.places import NAMELESS, ObjectRef, Path, Source
+from kubesched_lint.findings import Finding, Hazard, Place, Related, Severity, Skip
 from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
-from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
-from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine import work
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.releases import minor_of
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.duplicate_definitions import note_on
@@ -38,9 +41,7 @@ from kubesched_lint.linter.yielding import explained, not_ignored, without_yield
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import at
-from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.text import many
 from kubesched_lint.world.premises import may_be_released, unless_defined
 from kubesched_lint.world.refused import RefusedObjects, refused_objects
 from kubesched_lint.world.world import Member, World

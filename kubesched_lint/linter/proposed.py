@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.remedy import Remedy, in_source, written
-from kubesched_lint.findings import Source
+from kubesched_lint.engine.places import Source
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.world.world import World

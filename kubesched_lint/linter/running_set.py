@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.revisions import running_pods_of
-from kubesched_lint.findings import Location, ObjectRef, Path, Source, Span
+from kubesched_lint.engine.places import Location, ObjectRef, Path, Source, Span
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.model.decode.fields import words

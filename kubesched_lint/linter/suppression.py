@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, ObjectRef, Report, errors_behind
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Finding, Report, errors_behind
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.limits import MOST_AGAIN
 from kubesched_lint.model.inventory import Inventory, identity

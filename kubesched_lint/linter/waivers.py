@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.exceptions import Terms, has_ended, terms_of
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
+from kubesched_lint.engine.places import Location, ObjectRef, Source, Span
+from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.findings import Finding, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
 from kubesched_lint.manifests.limits import MOST_DEPTH
-from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
     from re import Match

@@ -21,6 +21,7 @@ from kubesched_lint.analysis.worlds import (
     without_suspended,
     without_workloads,
 )
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
@@ -28,13 +29,12 @@ from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
-from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.what_if import Answers
 from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import Source
+    from kubesched_lint.engine.places import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.policy import Autoscaler
     from kubesched_lint.model.workload import Workload

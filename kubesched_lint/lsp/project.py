@@ -10,9 +10,10 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import Location
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import Finding, Fix, InputError, Location, Report
+from kubesched_lint.findings import Finding, Fix, InputError, Report
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.manifests.document import location_of

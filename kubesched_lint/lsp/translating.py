@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from lsprotocol import types
 
-from kubesched_lint.findings import Finding, Fix, InputError, Location, Severity, Span
+from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.findings import Finding, Fix, InputError, Severity
 from kubesched_lint.linter.causes import members
 from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.lsp.positions import Positions

@@ -11,7 +11,7 @@ from json import JSONDecoder
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.limits import LONGEST_SEARCHED
 
 _DEEP = 200

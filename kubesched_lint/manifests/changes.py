@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 
 
 class ChangeError(Exception):

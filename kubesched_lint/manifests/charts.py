@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.findings import InputError, Location, Path, Span
+from kubesched_lint.engine.places import Location, Path, Span
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Document, Written
 from kubesched_lint.manifests.split import parts
 

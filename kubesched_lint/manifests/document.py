@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import InputError, Location, Path, Source, Span
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.partly_compared import Distinct
+from kubesched_lint.engine.places import Location, Path, Source, Span
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.fast_reader import read_plain
 from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.split import texts_in
-from kubesched_lint.partly_compared import Distinct
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment

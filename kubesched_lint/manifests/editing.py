@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.format import (

@@ -7,7 +7,7 @@ from itertools import repeat
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.fast_reader import (
     HEADS,
     LINES,

@@ -11,7 +11,7 @@ import os.path
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 
 CHARTS = "it inflates a Helm chart"
 

@@ -17,8 +17,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.engine.places import Location, Path
 from kubesched_lint.files import content, is_within, root_of
-from kubesched_lint.findings import InputError, Location, Path
+from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.manifests.classify import placeholder
 from kubesched_lint.manifests.document import Skipped

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.engine.places import Path
 from kubesched_lint.files import content
-from kubesched_lint.findings import InputError, Path
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.braces import NotJsonError, value_of
 from kubesched_lint.manifests.classify import (
     FILLED_IN,

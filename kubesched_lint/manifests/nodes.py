@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.scalars import ScalarError, key_of
 

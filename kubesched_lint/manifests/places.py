@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kubesched_lint.findings import Path, Span
+from kubesched_lint.engine.places import Path, Span
 from kubesched_lint.manifests.braces import NotJsonError, place_of
 from kubesched_lint.manifests.fast_places import find
 from kubesched_lint.manifests.limits import MOST_PARTS

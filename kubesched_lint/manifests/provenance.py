@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.engine.places import Location, Path, Span
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import InputError, Location, Path, Span
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Written
 from kubesched_lint.manifests.fragments import (
     Fragment,

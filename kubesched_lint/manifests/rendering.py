@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.engine.limits import LONGEST_REASON
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_tree import as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline

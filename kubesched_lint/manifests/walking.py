@@ -10,9 +10,10 @@ from shutil import which
 
 from msgspec import Struct
 
+from kubesched_lint.engine.limits import LONGEST_REASON
 from kubesched_lint.files import content, is_within, leaving, root_of
 from kubesched_lint.findings import InputError
-from kubesched_lint.limits import LARGEST_SETTINGS, LONGEST_REASON
+from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import CHART, Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 Scalar = str | int | bool
 Attribute = tuple[str, Scalar | tuple[Scalar, ...]]

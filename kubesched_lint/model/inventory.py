@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:

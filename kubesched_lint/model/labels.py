@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from kubesched_lint.findings import Path
-from kubesched_lint.partly_compared import PartlyCompared
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.places import Path
 
 Labels = Mapping[str, str]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.partly_compared import PartlyCompared
-from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceOffer

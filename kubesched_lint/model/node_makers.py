@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubesched_lint.findings import Source
-from kubesched_lint.partly_compared import Distinct
+from kubesched_lint.engine.partly_compared import Distinct
+from kubesched_lint.engine.places import Source
 
 
 class NodeMaker(Distinct, frozen=True):

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 Resources = Mapping[str, int]
 

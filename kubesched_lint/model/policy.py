@@ -8,11 +8,11 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
+from kubesched_lint.engine.places import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 
 class Namespace(PartlyCompared, frozen=True):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.model.pod import Container, Pod, Resources, SchedulerProfile
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceClass

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import field
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 ZONAL = frozenset(
     [

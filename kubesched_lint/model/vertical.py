@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.places import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
-from kubesched_lint.partly_compared import PartlyCompared
 
 ALL_OTHERS = "*"
 """The container name of the policy for containers without one of their own."""

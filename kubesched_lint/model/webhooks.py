@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.partly_compared import Distinct
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.partly_compared import Distinct
 
 
 class Webhook(Struct, frozen=True):

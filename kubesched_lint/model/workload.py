@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
+from kubesched_lint.engine.places import ObjectRef, Path, Source
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.partly_compared import Distinct, PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector

@@ -15,15 +15,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.exceptions import is_day
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.places import ObjectRef, Path
+from kubesched_lint.engine.text import first_few, plural
 from kubesched_lint.files import content
-from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
-from kubesched_lint.identity import Itself
+from kubesched_lint.findings import Finding, Report, Severity, Suppression, errors_behind
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.linter.causes import grouped
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
-from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"

@@ -9,9 +9,11 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import Finding, ObjectRef, Report
-from kubesched_lint.identity import Itself
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
@@ -19,7 +21,6 @@ from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, tree_of, where_left
 from kubesched_lint.project.finding_changes import finding_changes
-from kubesched_lint.text import many, plural
 
 _WHOLE = (1, 1 << 60)
 _SUBMODULE = "160000"

@@ -11,8 +11,11 @@ from msgspec import Struct, field
 
 from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
+from kubesched_lint.engine.text import did_you_mean, one_line, seconds_of
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import InputError, Path, Severity, one_line
+from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Override
 from kubesched_lint.model.decode.fields import DecodeError
@@ -44,10 +47,8 @@ from kubesched_lint.project.rule_settings import (
     shown,
 )
 from kubesched_lint.project.toml_places import Spot
-from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.text import did_you_mean, seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool

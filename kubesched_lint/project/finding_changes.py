@@ -11,7 +11,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.project.baseline import entry_of
 

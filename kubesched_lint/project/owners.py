@@ -8,8 +8,9 @@ from functools import cache
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.places import Location, ObjectRef
 from kubesched_lint.files import is_within, root_of
-from kubesched_lint.findings import Finding, Location, ObjectRef, Report
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.codeowners import CodeOwners, code_owners
 

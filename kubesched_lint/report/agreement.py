@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.verify.agreement import Agreement, Disagreement, first
 from kubesched_lint.commands.verify.decisions import SOURCE_ONLY
+from kubesched_lint.engine.text import many
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.text import many
 
 
 def as_text(accounts: Sequence[Agreement], show: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, causes, errors_first, once_per_run
@@ -11,7 +12,6 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.words import annotated, explanation, subject
-from kubesched_lint.text import many
 
 ANNOTATIONS_OF_GITHUB = 10
 """Annotations of a kind (error, warning, notice) for each step; GitHub drops further ones and does not say so."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.engine.places import Location, ObjectRef
 from kubesched_lint.findings import (
     EndingException,
     Evidence,
@@ -12,8 +13,6 @@ from kubesched_lint.findings import (
     Fix,
     InputError,
     LeftOut,
-    Location,
-    ObjectRef,
     Report,
     Summary,
     TargetSummary,

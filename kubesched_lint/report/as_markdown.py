@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import brief, many, plural
+from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first
@@ -19,7 +21,6 @@ from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
 from kubesched_lint.report.words import annotated, explanation, relative, subject
-from kubesched_lint.text import brief, many, plural
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""

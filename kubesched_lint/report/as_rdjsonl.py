@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from kubesched_lint.findings import Edit, Finding, InputError, Location, Report, Severity
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.engine.limits import LONGEST_REASON
+from kubesched_lint.engine.places import Location
+from kubesched_lint.findings import Edit, Finding, InputError, Report, Severity
 from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, Severity, Skip, Span
+from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.engine.text import many, plural
+from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity, Skip
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.as_json import evidence
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.words import annotated, explanation
-from kubesched_lint.text import many, plural
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
+from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.engine.text import brief, first_few, many
+from kubesched_lint.findings import Evidence, Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible_lines
 from kubesched_lint.report.causes import (
     FindingGroup,
@@ -25,7 +27,6 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.premises import standing, told, without_more_nodes
 from kubesched_lint.report.short_footer import short_footer
 from kubesched_lint.report.words import PREVIEW, overlays
-from kubesched_lint.text import brief, first_few, many
 
 _ALL = 1_000_000
 _ELSEWHERE = "--format json lists them all"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kubesched_lint.analysis.pending import Waiting
 from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.audit_text import verdict
 

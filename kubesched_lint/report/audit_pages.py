@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
+from kubesched_lint.engine.text import first_few, many, plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.report.audit_text import verdict
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, plain, size, within
 from kubesched_lint.report.words import esc
-from kubesched_lint.text import first_few, many, plural
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 

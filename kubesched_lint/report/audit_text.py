@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.pending import Waiting
 from kubesched_lint.commands.audit.found import PENDING, SECTIONS, Audit, Found
+from kubesched_lint.engine.text import brief, first_few, joined, many
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import brief, first_few, joined, many
 
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Finding, Location, ObjectRef
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Finding
 from kubesched_lint.linter.causes import members, nameless, numberless
 from kubesched_lint.project.owners import is_namespace
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.text import many
 
 _WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.text import brief, many
 from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, verdict_words
-from kubesched_lint.text import brief, many
 
 _WELL = "one way it ends well"
 

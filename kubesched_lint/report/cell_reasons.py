@@ -7,16 +7,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine import work
+from kubesched_lint.engine.text import SHOWN, first_few, many
 from kubesched_lint.lifecycle.counted_cells import what_is_open
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.report.premises import without_more_nodes
 from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
-from kubesched_lint.text import SHOWN, first_few, many
 
 MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.check.found import BLOCKED, PASSES, Check, Judged, ScaledOutside, Started
+from kubesched_lint.engine.limits import LONGEST_REASON
+from kubesched_lint.engine.text import brief, many
 from kubesched_lint.findings import Severity
-from kubesched_lint.limits import LONGEST_REASON
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report import check_words as words
 from kubesched_lint.report.cells import width, wrapped
@@ -15,7 +16,6 @@ from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code_in_row
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan_json import of_cell, of_error, of_evictions, of_object_change, of_place, of_ref
 from kubesched_lint.report.words import environment_keys
-from kubesched_lint.text import brief, many
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""

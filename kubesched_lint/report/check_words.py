@@ -9,7 +9,9 @@ from msgspec import Struct
 from kubesched_lint.analysis.plan import listed
 from kubesched_lint.commands.check.found import BLOCKED, UNKNOWN_FACTS, Check, Judged, ScaledOutside, Started
 from kubesched_lint.commands.plan.changes import CREATED, MAY_ROLL_OUT, REPLACED, ROLLS_OUT, SCALED
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import brief, first_few, joined, many, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.event_outcomes import scaled_to
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.report.cell_reasons import UNLESS, cause_of, wants_nodes
@@ -17,7 +19,6 @@ from kubesched_lint.report.plan_rows import action_of, fields
 from kubesched_lint.report.plan_words import evicts, of_object
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, word
 from kubesched_lint.report.words import at, short_names
-from kubesched_lint.text import brief, first_few, joined, many, plural
 
 _VERBS = {
     CREATED: "created",

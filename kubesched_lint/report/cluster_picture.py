@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.engine.text import SHOWN
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.picture import Box, Picture
 from kubesched_lint.model.workload import Workload
@@ -11,7 +12,6 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import key_name
-from kubesched_lint.text import SHOWN
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WIDEST = 120

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.drain.plan import DrainPlan, Obstacle, Wave
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.report.drain_report import headline, place, tightest
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.markdown import code, code_in_row, plain
-from kubesched_lint.text import first_few
 
 
 def as_markdown(plan: DrainPlan) -> str:

@@ -19,14 +19,15 @@ from kubesched_lint.commands.drain.plan import (
     Wave,
 )
 from kubesched_lint.commands.drain.relaxing import BUDGET
-from kubesched_lint.findings import Location, Severity
+from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.text import SHOWN, first_few, many
+from kubesched_lint.findings import Severity
 from kubesched_lint.model.quantity import show
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import distinct_names
-from kubesched_lint.text import SHOWN, first_few, many
 
 _EVIDENCE = {
     PROVEN: "every order of events ends well",

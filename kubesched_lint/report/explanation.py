@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
+from kubesched_lint.engine.text import SHOWN, first_few, many, plural
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import SHOWN, first_few, many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.ask import Answer

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.plan import listed
 from kubesched_lint.commands.fit.run import Counts, Fit, OnPools
+from kubesched_lint.engine.text import joined, plural
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.words import esc
-from kubesched_lint.text import joined, plural
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fleet.run import FleetOutcome
 from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings
+from kubesched_lint.engine.text import in_which, many
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.printing import json_text, visible, visible_lines
@@ -20,7 +21,6 @@ from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, exit_code, footer, open_findings, summary_of
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import in_which, many
 
 FORMATS = ("text", "json")
 _NARROW = 110

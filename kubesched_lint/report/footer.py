@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import LONGEST_LIST, SHOWN, first_few, joined, many, plural
+from kubesched_lint.findings import Finding, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
-from kubesched_lint.text import LONGEST_LIST, SHOWN, first_few, joined, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"

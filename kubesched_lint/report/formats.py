@@ -11,10 +11,10 @@ from typing import TextIO
 
 from msgspec import Struct
 
+from kubesched_lint.engine.text import closest
 from kubesched_lint.findings import Report
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.text import closest
 from kubesched_lint.writing import destination, replacing
 
 Renderer = Callable[[Report, RenderContext], Iterable[str]]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Location, Severity, Span
+from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import Window, width, window, wrapped
 from kubesched_lint.report.palette import Palette

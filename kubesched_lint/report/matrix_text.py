@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.text import plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import Cell
@@ -23,7 +24,6 @@ from kubesched_lint.report.verdict_words import (
     word,
 )
 from kubesched_lint.report.words import short_names, shortened
-from kubesched_lint.text import plural
 
 _NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""

@@ -8,7 +8,8 @@ from typing import Any
 from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
-from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.findings import Finding, InputError, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.causes import members
 from kubesched_lint.manifests.document import Unread

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.commands.plan.found import Plan
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.engine.limits import LONGEST_REASON
+from kubesched_lint.engine.text import brief, many
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, code_in_row, html, plain, size, within
 from kubesched_lint.report.plan_result import is_calm, is_severe, result, started
 from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
 from kubesched_lint.report.words import at, at_line
-from kubesched_lint.text import brief, many
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""

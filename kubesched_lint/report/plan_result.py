@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.plan.changes import MAY_ROLL_OUT, ROLLS_OUT
 from kubesched_lint.commands.plan.found import Plan, StuckRollout, WorkloadPlan
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import SHOWN, first_few, many, not_read, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdict_order import WORSE
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.words import short_names
-from kubesched_lint.text import SHOWN, first_few, many, not_read, plural
 
 
 def names_of(plan: Plan) -> Mapping[ObjectRef, str]:

@@ -14,7 +14,9 @@ from msgspec.structs import replace
 from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, SCALED, UPDATED, FieldChange, ObjectChange
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.pools import PoolChange
-from kubesched_lint.findings import Location, ObjectRef, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.text import SHOWN, brief, first_few, joined, many, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
 from kubesched_lint.linter.environments import once_each, with_environments
@@ -38,7 +40,6 @@ from kubesched_lint.report.verdict_words import (
     word,
 )
 from kubesched_lint.report.words import at
-from kubesched_lint.text import SHOWN, brief, first_few, joined, many, plural
 
 _STARTS_NONE = "starts no rollout"
 _SPEC = re.compile(r"^(spec\.)?(jobTemplate\.spec\.)?(template\.)?(spec\.)?")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.engine.text import brief, many
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.printing import visible
@@ -19,7 +20,6 @@ from kubesched_lint.report.plan_result import result, started
 from kubesched_lint.report.plan_rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import at, at_line
-from kubesched_lint.text import brief, many
 
 
 def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:

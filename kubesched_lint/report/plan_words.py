@@ -18,6 +18,7 @@ from kubesched_lint.commands.plan.changes import (
 )
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
+from kubesched_lint.engine.text import SHOWN, first_few, joined, many
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
@@ -25,7 +26,6 @@ from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
-from kubesched_lint.text import SHOWN, first_few, joined, many
 
 _NOTHING = "–"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Report
 from kubesched_lint.report.footer import (
     cut_short,
@@ -15,7 +16,6 @@ from kubesched_lint.report.footer import (
     softened,
     verdict,
 )
-from kubesched_lint.text import first_few, many
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
-from kubesched_lint.findings import Location, Severity
+from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN, Cell
 from kubesched_lint.linter.environments import with_environments
@@ -30,7 +32,6 @@ from kubesched_lint.report.verdict_words import (
     word,
 )
 from kubesched_lint.report.words import environment_keys, esc
-from kubesched_lint.text import many
 
 
 def as_text(

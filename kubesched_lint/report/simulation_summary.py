@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, joined, many, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.report.cell_reasons import MOST_REASONS, UNLESS, Reason, events_of, reasons, said, wants_nodes
 from kubesched_lint.report.cells import width, wrapped
@@ -25,7 +27,6 @@ from kubesched_lint.report.verdict_words import (
     word,
 )
 from kubesched_lint.report.words import at
-from kubesched_lint.text import first_few, joined, many, plural
 
 _HANG = 12
 """Cells before the text of a reason: the longest word, ``fails here``, and two blanks."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Location, ObjectRef, Span
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.text import first_few
+from kubesched_lint.findings import Finding
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.text import first_few
 
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 

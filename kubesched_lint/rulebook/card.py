@@ -16,14 +16,15 @@ import jsonschema
 from jsonschema.exceptions import best_match
 from msgspec import Struct
 
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.files import content_at
-from kubesched_lint.findings import Path, Severity
+from kubesched_lint.findings import Severity
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates, cards_folder
 from kubesched_lint.rulebook.wording import WordingError, placeholders
-from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path as File
 
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.cel.cards import expression_rule
@@ -13,7 +14,6 @@ from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
 from kubesched_lint.rulebook.rule import FAMILIES, Check, Mend, Rule, module_name
-from kubesched_lint.text import did_you_mean
 
 NOT_CARDS = ("README", "CARDS")
 

@@ -12,11 +12,11 @@ from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.cluster.shelves import Loose, Shelf
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.engine.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import Claim, PersistentVolume, is_local
-from kubesched_lint.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, NO_PROVISIONER, Choice, choices, pod_claims
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of

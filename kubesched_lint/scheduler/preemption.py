@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth, of, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.engine.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.plugins import dynamic_resources
 

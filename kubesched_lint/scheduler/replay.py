@@ -16,6 +16,7 @@ from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
+from kubesched_lint.engine.releases import judged_by
 from kubesched_lint.model.decode.devices import decode_device_claim
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
@@ -24,7 +25,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.devices.failures import UndecidedError
 from kubesched_lint.scheduler.devices.life import (

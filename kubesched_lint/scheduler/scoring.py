@@ -14,9 +14,9 @@ from msgspec import Struct
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.quirks import STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times

@@ -15,7 +15,7 @@ from msgspec import Struct
 from kubesched_lint.cluster.alike import Alike
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.pod import Pod, SpreadConstraint
 from kubesched_lint.scheduler.tolerance import repelled
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 
-from kubesched_lint import work
 from kubesched_lint.commands.fix.search import fix_of_one
 from kubesched_lint.commands.limits import MOST_WORKLOADS
 from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
@@ -13,8 +12,10 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
-from kubesched_lint.findings import Finding, Fix, Location
-from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.places import Location
+from kubesched_lint.findings import Finding, Fix
 from kubesched_lint.manifests.document import RENDERED, location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.session.session import Session

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.findings import InputError
-from kubesched_lint.identity import ByIdentity
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
 from kubesched_lint.manifests.limits import LARGEST

@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, Location, Related, Span
+from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.findings import Finding, Related
 from kubesched_lint.model.limits import LONGEST
 
 

@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import judged_by
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import Finding, InputError, ObjectRef, Report
+from kubesched_lint.findings import Finding, InputError, Report
 from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
 from kubesched_lint.project.owners import with_owners
-from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
 from kubesched_lint.session.files import Found, SessionFiles, shifts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.causes import Cause, complaints, field_of, forbidden, invalid, named, required
 from kubesched_lint.validation.labels import NEEDS_VALUES, NO_VALUES, NOT_AN_OPERATOR, label_name, label_selector
 from kubesched_lint.validation.names import dns_label, dns_subdomain, label_value

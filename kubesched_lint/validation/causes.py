@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 
 
 class MapKey(str):

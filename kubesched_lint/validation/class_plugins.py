@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.causes import Cause, quoted
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

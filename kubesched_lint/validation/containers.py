@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.causes import Cause, invalid, named, quoted, required
 

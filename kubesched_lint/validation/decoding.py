@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kubesched_lint.findings import Path
-from kubesched_lint.text import closest
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import closest
 from kubesched_lint.validation.alike import remembered
 from kubesched_lint.validation.causes import Cause, MapKey, as_json, quoted
 from kubesched_lint.validation.quantities import NotAQuantityError, literal, parse, quantity

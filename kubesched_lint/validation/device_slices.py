@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.devices import SEMVER
 from kubesched_lint.validation.affinity import node_selector
 from kubesched_lint.validation.causes import (

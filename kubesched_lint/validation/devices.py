@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.devices import ALL, ALTERNATIVES_OF_A_REQUEST, EXACT_COUNT
 from kubesched_lint.model.resources import is_extended
 from kubesched_lint.validation.causes import (

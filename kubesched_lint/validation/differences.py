@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_lint import quirks
-from kubesched_lint.findings import Path
-from kubesched_lint.quirks import has
+from kubesched_lint.engine import quirks
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.quirks import has
 from kubesched_lint.validation.autoscalers import autoscaler
 from kubesched_lint.validation.causes import Cause, required
 from kubesched_lint.validation.workloads import max_unavailable_of_stateful_set

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.causes import (
     Cause,

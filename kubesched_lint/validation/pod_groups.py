@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.feature_gates import GROUPS, PREEMPTION, TOPOLOGY
 from kubesched_lint.validation.causes import (
     Cause,

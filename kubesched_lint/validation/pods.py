@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.affinity import with_pod_labels
 from kubesched_lint.validation.causes import Cause, MapKey, descending, field_of, forbidden, invalid

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import Cause, field_of, forbidden, invalid, named, not_supported, one_of, required
 from kubesched_lint.validation.names import http_header, port_name, port_number

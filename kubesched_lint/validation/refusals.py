@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.causes import Cause
 from kubesched_lint.validation.limits import MOST_WRONG_TYPES
 from kubesched_lint.validation.validate import ApiServerAnswer, validate

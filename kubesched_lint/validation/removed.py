@@ -6,7 +6,7 @@ schemas of a version lack and those of the version before have.
 
 from __future__ import annotations
 
-from kubesched_lint.releases import release
+from kubesched_lint.engine.releases import release
 
 _RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _FLOWS = ("FlowSchema", "PriorityLevelConfiguration")

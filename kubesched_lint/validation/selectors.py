@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from kubesched_lint.extras import has_cel
+from kubesched_lint.engine.extras import has_cel
 
 _USUAL = re.compile(r"""\s*device\.driver\s*==\s*(?:"[^"\\]*"|'[^'\\]*')\s*""")
 _FIELDS = frozenset(["driver", "attributes", "capacity", "allowMultipleAllocations"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kubesched_lint.releases import MODELLED, RECORDED, minor_of
+from kubesched_lint.engine.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.class_plugins import after_validation, before_validation
 from kubesched_lint.validation.decoding import conforms, decode

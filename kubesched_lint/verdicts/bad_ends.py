@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.analysis.worlds import cron_runs
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.counted import stuck_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.lacks import Lack
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.hypotheses import NodeChange
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.model.node import Taint
 from kubesched_lint.scheduler.tolerance import stays_for_a_while
-from kubesched_lint.text import many
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World
 

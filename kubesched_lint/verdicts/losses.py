@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.counted_cells import left_open
 from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import group_in

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_followed, is_modelled, order, pods_left
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.limits import MOST_IN_COURSE

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import Matrix, Row

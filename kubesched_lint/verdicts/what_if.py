@@ -27,7 +27,8 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.mutations import Mutation
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import SHOWN, first_few
 from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
@@ -37,7 +38,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import NO_NODES
-from kubesched_lint.text import SHOWN, first_few
 from kubesched_lint.verdicts.gang_events import gang_lacks
 from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.claim_names import claim_named

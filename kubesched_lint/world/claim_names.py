@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.controllers.statefulset import ClaimNames, ordinals_with
-from kubesched_lint.text import closest
+from kubesched_lint.engine.text import closest
 from kubesched_lint.world.volume_places import volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
 

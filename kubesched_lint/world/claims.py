@@ -25,7 +25,7 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
-    from kubesched_lint.findings import Path
+    from kubesched_lint.engine.places import Path
     from kubesched_lint.model.pod import Volume
     from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.model.workload import Workload

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kubesched_lint.engine.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.model.resources import may_be_devices
-from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.world.devices import devices_of, may_wait_for_devices, needs_devices, requests_of
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.premises import node_premise

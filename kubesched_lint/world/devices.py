@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.engine.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
 from kubesched_lint.model.devices import DeviceRequest
-from kubesched_lint.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world

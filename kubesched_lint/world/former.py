@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.template import changed_fields
-from kubesched_lint.findings import ObjectRef, Path
+from kubesched_lint.engine.places import ObjectRef, Path
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.world.world import once_per_world

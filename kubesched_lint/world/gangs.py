@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.engine.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.model.feature_gates import (
     GANGS,
     GROUPS,
@@ -20,7 +21,6 @@ from kubesched_lint.model.feature_gates import (
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
-from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.world.world import Member, World, once_per_world
 
 KUEUE = "Kueue"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from kubesched_lint.cluster.mutations import Mutation
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, joined, many
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import first_few, joined, many
 from kubesched_lint.world.world import World
 
 

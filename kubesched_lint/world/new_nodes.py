@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.engine.text import first_few, plural
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:

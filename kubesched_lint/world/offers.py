@@ -13,10 +13,10 @@ from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.templates import NodeTemplate, overlaid, templates
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.daemonset import hosts
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
 from kubesched_lint.model.pod import Pod, Resources
-from kubesched_lint.partly_compared import same_values
 
 _REMEMBERED = 4
 

@@ -10,7 +10,7 @@ from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.findings import ObjectRef
+    from kubesched_lint.engine.places import ObjectRef
 
 APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.text import first_few, many, plural
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.workload import Workload, service_account
-from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.neighbours import others_selected
 from kubesched_lint.world.new_nodes import named, pools_adding, pools_in_words
 from kubesched_lint.world.pod_labels import is_revision_label

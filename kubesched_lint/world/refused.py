@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Location, Path, Source
+from kubesched_lint.engine.places import Location, Path, Source
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.text import first_few
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.pod_groups import gate_of
 from kubesched_lint.validation.refusals import Refusals, refusals

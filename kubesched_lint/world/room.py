@@ -11,12 +11,12 @@ from msgspec import Struct
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
+from kubesched_lint.engine.text import brief
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler import capacity, tolerance
-from kubesched_lint.text import brief
 from kubesched_lint.world.neighbours import answering, answers_itself, is_answered_by_waiting, open_beside
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set

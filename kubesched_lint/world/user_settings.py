@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Release
-from kubesched_lint.releases import judged_by
+from kubesched_lint.engine.releases import judged_by
 from kubesched_lint.validation.removed import removed_in
+from kubesched_lint.world.not_read import NotRead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.policy import DisruptionBudget
-
-
-class NotRead(Struct, frozen=True):
-    """What of a set was not read, by its places: it may define any object, and no rule may claim that one is absent
-    without saying so. Each place counts once, in the order of the files.
-    """
-
-    broken: tuple[str, ...] = ()
-    """What should have been read: files with errors, kustomizations that cannot be built."""
-    others: tuple[str, ...] = ()
-    """Sources of other tools, patches, and objects whose controllers make further ones, such as HelmRelease."""
-
-    releases: tuple[Release, ...] = ()
-    """The releases among ``others``: whatever their charts make may have any name in their namespace."""
-
-    @property
-    def is_nothing(self) -> bool:
-        return not (self.broken or self.others)
 
 
 class Premises(Struct, frozen=True):

@@ -19,7 +19,7 @@ from kubesched_lint.analysis.disruption import (
 )
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.bounds import covers
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import BoundPod, Owner, Pod

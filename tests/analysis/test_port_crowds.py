@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from kubesched_lint import work
 from kubesched_lint.analysis.ports import PortUser, crowds
+from kubesched_lint.engine import work
 from kubesched_lint.model.pod import HostPort, Pod
 from kubesched_lint.model.workload import Workload
 

@@ -41,7 +41,8 @@ from kubesched_lint.commands.audit.proving import Waits, surely_waiting
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.run import audit
 from kubesched_lint.commands.audit.spread import moved
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Severity
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.capture import Snapshot, capture, connect
 from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.partly_compared import same_values
 from tests.capture.stand_in import TOKEN, ApiServer
 
 KUBECTL = Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz"

@@ -12,10 +12,10 @@ from kubesched_lint.cluster.capture.resources import RESOURCES, Resource
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.cluster.redact import Redactor
 from kubesched_lint.cluster.template import difference
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.partly_compared import same_values
 
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
 SELECTOR = {"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "t", "operator": "NotIn", "values": ["x"]}]}

@@ -15,7 +15,8 @@ from threading import Thread
 
 import pytest
 
-from kubesched_lint import progress, work
+from kubesched_lint import progress
+from kubesched_lint.engine import work
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import at, shown, titled
 from tests.program import become, called

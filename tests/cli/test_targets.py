@@ -21,7 +21,8 @@ from kubesched_lint.commands.lint import targets as module
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.run import Request, Shared
 from kubesched_lint.commands.lint.targets import TargetOutcome, TargetWork, check_target, check_targets
-from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, Summary, pattern
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Finding, Report, Severity, Summary, pattern
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.options import Options
 from kubesched_lint.report import as_github, as_json, as_junit, as_markdown, as_text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_lint.cluster.read_json import place_of
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 
 TEXT = """{
   "kind": "List",

@@ -15,10 +15,10 @@ from kubesched_lint.cluster.known_pods import class_key
 from kubesched_lint.cluster.pod_json import PodJsonDecoder
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.cluster.template import difference
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model import pod_fields
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.partly_compared import same_values
 
 Place = tuple[str, ...]
 """The names of fields from the spec to a leaf; items of lists have none."""

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 from kubesched_lint.cluster.pods import PodReader
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.partly_compared import same_values
 from tests import drawn as st
 from tests.drawn import given
 

@@ -13,7 +13,7 @@ import pytest
 from kubesched_lint.cluster import read
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import blocks, cluster_from, layout_of, read_cluster
-from kubesched_lint.partly_compared import same_values
+from kubesched_lint.engine.partly_compared import same_values
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 ITEMS: list[dict[str, Any]] = json.loads(gzip.decompress((CLUSTERS / "kubectl-get.json.gz").read_bytes()))["items"]

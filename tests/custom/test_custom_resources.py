@@ -12,7 +12,7 @@ from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.analysis.remedy import Remedy, written
 from kubesched_lint.controllers.deployment import ReplicaSetSize, sync
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.findings import Path as Path_
+from kubesched_lint.engine.places import Path as Path_
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.changes import ChangeError, Put
 from kubesched_lint.manifests.document import Document

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.engine.work import OutOfWorkError, within
 from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod, PodClaim
@@ -22,7 +23,6 @@ from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError
 from kubesched_lint.scheduler.devices.pools import Offers, Pool
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
-from kubesched_lint.work import OutOfWorkError, within
 from tests.devices.inventories import DRIVER, GPU, Value, ask, claim_of, slice_of
 
 NODES = 8

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint import extras
 from kubesched_lint.analysis.devices import must_know_devices
-from kubesched_lint.findings import UncheckedError
+from kubesched_lint.engine import extras
+from kubesched_lint.engine.errors import UncheckedError
 from kubesched_lint.scheduler.devices import selectors
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_of, devices_of, devices_unknown

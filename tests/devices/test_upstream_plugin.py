@@ -11,11 +11,11 @@ from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Container, Pod, PodClaim, SchedulerProfile
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.plugins import dynamic_resources as plugin
 from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 from kubesched_lint.scheduler.scoring import score

@@ -17,7 +17,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.commands.verify.recorded import Deployment, ref_named
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubesched_lint.engine.releases import MODELLED
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.waivers import find_waivers
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.validate import validate
 from tests import drawn as st
 from tests.drawn import given

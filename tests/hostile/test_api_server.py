@@ -23,7 +23,7 @@ from kubesched_lint.cluster.capture import CaptureError, Connection, Snapshot, c
 from kubesched_lint.cluster.capture.answers import one_line, seconds_to_wait
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.engine.limits import LONGEST_REASON
 from tests.capture.stand_in import TOKEN, ApiServer, Handler, fine, says, status
 from tests.program import called
 

@@ -13,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 import kubesched_lint
-from kubesched_lint import work
 from kubesched_lint.analysis import beside
 from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
@@ -22,6 +21,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
+from kubesched_lint.engine import work
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.lifecycle import groups, least, matrix, rooms
 from kubesched_lint.lifecycle.contention import Contender

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import kubesched_lint
 from benchmarks import hostile_shapes
-from kubesched_lint import work
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
@@ -27,6 +26,7 @@ from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan import run as plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.why import ask
+from kubesched_lint.engine import work
 from kubesched_lint.findings import Skip
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter.options import Options

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 import kubesched_lint
 from benchmarks import hostile_shapes
-from kubesched_lint import work
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle import matrix, unreachable
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.hypotheses import made_unreachable

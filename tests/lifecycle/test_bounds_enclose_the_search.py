@@ -7,6 +7,7 @@ from hypothesis import assume
 from msgspec.structs import replace
 
 from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
@@ -23,7 +24,6 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.releases import RECORDED
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

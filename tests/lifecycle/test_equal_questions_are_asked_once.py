@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.lifecycle import courses, full_nodes
 from kubesched_lint.lifecycle.contenders import _selected as selected
 from kubesched_lint.lifecycle.counted import count
@@ -21,7 +22,6 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.partly_compared import same_values
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle import filling
 from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle import matrix as of_matrices
 from kubesched_lint.lifecycle.contention import contention_of
 from kubesched_lint.lifecycle.events import Story

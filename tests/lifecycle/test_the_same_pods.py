@@ -6,11 +6,11 @@ import pytest
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.lifecycle.verdicts import FINE
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.world.world import World
 from tests.lifecycle import simulated
 

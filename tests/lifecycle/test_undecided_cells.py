@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN
 from tests.lifecycle.simulated import ZONE, apart, asking, cell, other, report_of, sketch, workload

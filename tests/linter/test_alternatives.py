@@ -170,7 +170,7 @@ def test_each_workload_is_judged_somewhere() -> None:
 
 
 def test_the_work_grows_with_the_number_of_folders() -> None:
-    from kubesched_lint import work
+    from kubesched_lint.engine import work
 
     def spent(number: int) -> float:
         claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {}\n"
@@ -183,7 +183,7 @@ def test_the_work_grows_with_the_number_of_folders() -> None:
 
 
 def test_too_many_to_tell_apart_are_one_set() -> None:
-    from kubesched_lint import work
+    from kubesched_lint.engine import work
 
     files = {f"f{n}/all.yaml": deployment("web") for n in range(20)}
     with work.within(40):

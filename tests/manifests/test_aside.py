@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.validation.refusals import set_aside
 
 VALUE: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}, "d": {"e": 3}}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.findings import InputError, Span
+from kubesched_lint.engine.places import Span
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import LARGEST, InputFile

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.findings import Path, Span
+from kubesched_lint.engine.places import Path, Span
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.full_reader import build

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import Request, check, read_manifests
-from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.engine.places import Location
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import find_files

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import Request, checked, entries_of
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests import document
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.manifests.files import find_files
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.rulebook.library import Rulebook
 from tests.program import called
 

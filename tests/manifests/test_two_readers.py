@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.fast_reader import IS_TRUSTED, NotPlainError, read_plain
 from kubesched_lint.manifests.full_reader import BuildError, build
 from kubesched_lint.manifests.places import span_of

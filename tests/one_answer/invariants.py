@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix

@@ -17,7 +17,8 @@ from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.judged import Judged

@@ -19,7 +19,7 @@ from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.options import Options

@@ -18,7 +18,7 @@ from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.workload import KINDS
 from kubesched_lint.project.finding_changes import finding_changes

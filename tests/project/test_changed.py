@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.findings import Finding, Location, ObjectRef, Related, Report, Severity, Span, pattern
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Finding, Related, Report, Severity, pattern
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Document, Text

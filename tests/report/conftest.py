@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from kubesched_lint.engine.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Edit,
     Finding,
     Fix,
     InputError,
-    Location,
-    ObjectRef,
     Related,
     Report,
     Severity,
     Skip,
-    Span,
     Summary,
     Suppression,
     pattern,

@@ -15,18 +15,16 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
+from kubesched_lint.engine.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Edit,
     Finding,
     Fix,
     InputError,
-    Location,
-    ObjectRef,
     Related,
     Report,
     Severity,
     Skip,
-    Span,
     Suppression,
     pattern,
     witness,

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Finding, Report, Severity, pattern
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
 from kubesched_lint.report.causes import by_owner, by_place, causes, errors_first

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Related, Report, Severity, Span, pattern
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Edit, Finding, Fix, Related, Report, Severity, pattern
 from kubesched_lint.report import as_rdjsonl
 from kubesched_lint.report.context import RenderContext
 from tests.program import called

@@ -12,7 +12,8 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from msgspec.structs import replace
 
 import kubesched_lint
-from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Report, Severity, Span, pattern
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Finding, InputError, Report, Severity, pattern
 from kubesched_lint.report import as_github, as_json, as_sarif
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, FormatError, renderer

@@ -9,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kubesched_lint.engine.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Evidence,
     Finding,
-    Location,
-    ObjectRef,
     Related,
     Report,
     Severity,
     Skip,
-    Span,
     Summary,
     Suppression,
     pattern,

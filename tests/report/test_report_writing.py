@@ -16,18 +16,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.findings import (
-    Finding,
-    InputError,
-    Location,
-    ObjectRef,
-    Report,
-    Severity,
-    Skip,
-    Span,
-    Suppression,
-    pattern,
-)
+from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.findings import Finding, InputError, Report, Severity, Skip, Suppression, pattern
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import FAIL_ON, exit_code

@@ -16,8 +16,8 @@ from kubesched_lint.cluster.redact import Redactor
 from kubesched_lint.cluster.scheduler_config.file import schedulers_in
 from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.cluster.sketching import sketch_of
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.partly_compared import same_values
 
 CONFIGURATION = """\
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -16,9 +16,9 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach
 from kubesched_lint.scheduler.placement import is_sampled

@@ -14,8 +14,8 @@ from kubesched_lint.admission.mutating import admit
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.model.decode.nodes import decode_pod_object
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.replay import replay
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"

@@ -14,6 +14,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.read import read_cluster, stated
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.linter.options import Options
@@ -21,7 +22,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.rulebook.library import Rulebook
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

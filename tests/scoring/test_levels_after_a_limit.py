@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine import work
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm

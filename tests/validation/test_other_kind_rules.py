@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.releases import MODELLED
+from kubesched_lint.engine.releases import MODELLED
 from kubesched_lint.validation.validate import validate
 
 NODE_AFFINITY = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "h", "operator": "Exists"}]}]}}

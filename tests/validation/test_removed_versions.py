@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint
+from kubesched_lint.engine.releases import MODELLED
 from kubesched_lint.model.decode.objects import READ_KINDS, is_read
-from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.removed import _GONE, removed_in
 from kubesched_lint.validation.validate import validate
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.commands.simulate import run
+from kubesched_lint.engine.partly_compared import same_values
 from kubesched_lint.lifecycle import courses, matrix, rivals
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.partly_compared import same_values
 from tests.worlds.agreement import SHORT, Reading
 from tests.worlds.generator import seeded
 

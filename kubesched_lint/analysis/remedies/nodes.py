@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.analysis.nearest import NEW_ROLES, nearest_key, nearest_name
 from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import is_slip, joined
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
 from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
 from kubesched_lint.model.pod import Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import is_slip, joined
 from kubesched_lint.world.room import taint_sets_in_the_way
 from kubesched_lint.world.world import Member
 

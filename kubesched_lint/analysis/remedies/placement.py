@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload

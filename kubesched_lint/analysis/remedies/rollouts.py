@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.pod_labels import revision_label

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from kubesched_lint.cluster.unpack import UnpackError, gunzipped, limited
-from kubesched_lint.limits import LONGEST_REASON
+from kubesched_lint.engine.limits import LONGEST_REASON
 
 _CHUNK = 256 << 10
 _HOUR = 3600.0

@@ -17,7 +17,7 @@ from urllib3.util import Url, parse_url
 
 from kubesched_lint.cluster.capture.answers import one_line
 from kubesched_lint.cluster.capture.connection import LIST_SECONDS, READ_SECONDS, CaptureError, Connection
-from kubesched_lint.text import closest
+from kubesched_lint.engine.text import closest
 
 Say = Callable[[str], None]
 """Receives one line that the user should see before a program runs or credentials are sent."""

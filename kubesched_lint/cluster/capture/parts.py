@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, defstruct, field
 
-from kubesched_lint.identity import ByIdentity
+from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.model import pod_fields
 
 Labels = dict[str, str] | None

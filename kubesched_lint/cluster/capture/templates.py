@@ -16,7 +16,7 @@ from kubesched_lint.cluster.capture.connection import Connection
 from kubesched_lint.cluster.capture.lists import ListReader, Unavailable
 from kubesched_lint.cluster.capture.parts import NameMeta, Part
 from kubesched_lint.cluster.capture.resources import Resource
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 
 
 class _Manager(Part):

@@ -18,7 +18,8 @@ from kubesched_lint.cluster.limits import MOST_KINDS
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
 from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.partly_compared import PartlyCompared
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import (
     AUTOPILOT,
@@ -37,7 +38,6 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.partly_compared import PartlyCompared
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.

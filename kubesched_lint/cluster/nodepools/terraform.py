@@ -16,11 +16,10 @@ from kubesched_lint.cluster.limits import MOST_NODES
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.shapes import shape_named
+from kubesched_lint.engine.text import first_few, many, one_line
 from kubesched_lint.files import whole
-from kubesched_lint.findings import one_line
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool, Shape, Taint
-from kubesched_lint.text import first_few, many
 
 EKS, GKE, AKS = "aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"
 _AKS_CLUSTER = "azurerm_kubernetes_cluster"

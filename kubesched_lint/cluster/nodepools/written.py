@@ -14,7 +14,7 @@ from kubesched_lint.cluster.shapes import CLOUDS, shape_named
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, offers_in
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.cluster.transient import is_transient_taint
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,

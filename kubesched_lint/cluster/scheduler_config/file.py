@@ -5,8 +5,9 @@ from __future__ import annotations
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.cluster.scheduler_config.validity import API_VERSION, KIND, validated
+from kubesched_lint.engine.places import Source
 from kubesched_lint.files import whole
-from kubesched_lint.findings import InputError, Source
+from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents

@@ -18,7 +18,7 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     plugin_sets,
     weights,
 )
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.decode.fields import Value, each
 from kubesched_lint.model.decode.pods import node_terms, preferred_node_term, spread_constraint
 from kubesched_lint.model.pod import (

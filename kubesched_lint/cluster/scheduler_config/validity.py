@@ -23,10 +23,10 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     merged,
     plugin_sets,
 )
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.model.decode.fields import DecodeError, Value
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER
-from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation.causes import (
     Cause,
     complaints,

@@ -9,12 +9,13 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
 from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
 from kubesched_lint.controllers.bounds import lets_unready_go
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.preemption import allowed_disruptions
-from kubesched_lint.text import first_few, many, plural
 
 
 def blocking(now: Now) -> Iterator[Found]:

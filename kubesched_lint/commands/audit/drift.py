@@ -14,6 +14,7 @@ from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
 from kubesched_lint.commands.limits import MOST_PLACES
+from kubesched_lint.engine.text import first_few, plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
@@ -23,7 +24,6 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import (
     selected_classes,
     selects_incoming,
 )
-from kubesched_lint.text import first_few, plural
 
 _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""

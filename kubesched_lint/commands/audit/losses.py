@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
@@ -20,13 +19,15 @@ from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Foun
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.commands.limits import MOST_RUNS
-from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.findings import Severity
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
-from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.running import all_running_pods
 
 if TYPE_CHECKING:

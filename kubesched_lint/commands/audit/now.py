@@ -13,15 +13,15 @@ from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.alike import Alike, with_more
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.limits import MOST_PLACES
-from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.places import ObjectRef, Path, Source
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
-from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World

@@ -11,7 +11,8 @@ from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.simulate.found import seen
-from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.findings import Finding, InputError, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
 from kubesched_lint.world.mutated import Mutated
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Shared, Started
@@ -26,14 +25,16 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import first_few
 from kubesched_lint.world.mutated import mutated
 from kubesched_lint.world.world import World
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import MOST_TRIES
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, preemption_scope
 from kubesched_lint.lifecycle.quotas import most_pods

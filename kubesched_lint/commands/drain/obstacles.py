@@ -25,7 +25,8 @@ from kubesched_lint.commands.drain.relaxing import (
 )
 from kubesched_lint.commands.drain.replay import Judge, Played, Wave
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers
-from kubesched_lint.findings import Location, ObjectRef, Path
+from kubesched_lint.engine.places import Location, ObjectRef, Path
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.lifecycle.states import State
@@ -36,7 +37,6 @@ from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import UNATTRACTED
 from kubesched_lint.scheduler.verdict import Rejection
-from kubesched_lint.text import many
 
 Scales = Sequence[tuple[str, int]]
 """Kind and replicas of the controllers of pods; Pod for pods without one."""

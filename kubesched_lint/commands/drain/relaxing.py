@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.controllers.bounds import covers
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration

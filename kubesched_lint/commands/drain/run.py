@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.lacks import emptiness
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -37,16 +36,17 @@ from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
 from kubesched_lint.commands.limits import MOST_TARGETS
 from kubesched_lint.controllers.bounds import unknown_scale
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.releases import not_modelled
+from kubesched_lint.engine.text import first_few, many, plural
 from kubesched_lint.lifecycle.limits import MOST_IN_COURSE, MOST_PODS
-from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import titled
-from kubesched_lint.releases import not_modelled
-from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
 from kubesched_lint.world.limits import MOST_NODES

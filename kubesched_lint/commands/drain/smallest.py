@@ -15,7 +15,7 @@ from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest
 from kubesched_lint.commands.limits import MOST_PLACES
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.limits import MOST_COMBINED
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kubesched_lint import work
 from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.commands.drain.plan import Move, Tight, Wave
 from kubesched_lint.commands.drain.replay import Played, Replay, Waves
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.explore import TracePart
 from kubesched_lint.lifecycle.narrate import line
 from kubesched_lint.lifecycle.states import State

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Copies, Placing
@@ -15,16 +14,17 @@ from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.commands.limits import MOST_SCALED
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.releases import not_modelled
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.releases import not_modelled
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.running import lasting_state

@@ -9,14 +9,15 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.commands.fix.workspace import Workspace
-from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Span
+from kubesched_lint.engine.places import Location, ObjectRef, Path, Span
+from kubesched_lint.engine.text import joined
+from kubesched_lint.findings import Edit, Finding, Fix
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.proposed import proposed, source_of
 from kubesched_lint.manifests.changes import Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.full_reader import place_of
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.text import joined
 from kubesched_lint.world.world import World
 
 _STRATEGIES = (("spec", "strategy"), ("spec", "updateStrategy"))

@@ -14,7 +14,6 @@ from itertools import chain, islice
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.remedy import Remedy, in_source, written
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
@@ -32,8 +31,11 @@ from kubesched_lint.commands.fix.proposals import (
 )
 from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
 from kubesched_lint.commands.limits import MOST_REMEDIES, MOST_TRIALS
-from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
-from kubesched_lint.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.places import Location, Path
+from kubesched_lint.engine.text import SHOWN, many
+from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.judged import Judged
@@ -46,7 +48,6 @@ from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.limits import LARGEST
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import SHOWN, many
 from kubesched_lint.world.world import World
 
 _UNLIMITED = 1e15

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fix.rerendering import rendered_again
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
+from kubesched_lint.engine.places import Path
 from kubesched_lint.files import content, opened, place_of
-from kubesched_lint.findings import Path
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document, Text

@@ -19,13 +19,13 @@ from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import entries_of, files_of, open_cluster, report_on, scope_of
 from kubesched_lint.commands.lint.workers import Lost
+from kubesched_lint.engine.releases import judged_by, minor_of
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.project.owners import with_owners
-from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import ClusterError, Description
 from kubesched_lint.cluster.read import contents
 from kubesched_lint.cluster.scheduler_config.file import content_of
-from kubesched_lint.extras import has_cel
+from kubesched_lint.engine.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.limits import LARGEST_OUTPUT

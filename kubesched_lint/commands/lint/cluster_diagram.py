@@ -18,7 +18,8 @@ from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
 from kubesched_lint.commands.limits import MOST_DRAWN, MOST_WORK, MOST_WORKLOADS
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.findings import Finding, Location, ObjectRef
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.findings import Finding
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show

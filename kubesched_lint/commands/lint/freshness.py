@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kubesched_lint.clock import now
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.skew import minor_note
+from kubesched_lint.engine.text import seconds_of
 from kubesched_lint.findings import InputError, Report
-from kubesched_lint.text import seconds_of
 
 
 def judged_now(report: Report, cluster: Cluster | None, max_age: str | None, version: str) -> Report:

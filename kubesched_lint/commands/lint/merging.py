@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.text import in_which
 from kubesched_lint.findings import Finding, InputError, Report, Summary
-from kubesched_lint.text import in_which
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
+from kubesched_lint.engine.releases import RECORDED, judged_by, minor_of, not_modelled
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import BaselineError, Options
@@ -19,9 +21,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.project.baseline import held_against, read_baseline
-from kubesched_lint.releases import RECORDED, judged_by, minor_of, not_modelled
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster

@@ -12,7 +12,8 @@ from kubesched_lint.commands.limits import FEW_ROWS, MOST_CELLS, MOST_ROWS, MOST
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.findings import Finding, ObjectRef
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet

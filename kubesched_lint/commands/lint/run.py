@@ -27,7 +27,9 @@ from kubesched_lint.commands.lint.request import Before
 from kubesched_lint.commands.lint.request import Request as Request
 from kubesched_lint.commands.lint.unjudged import covering, requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.findings import InputError, ObjectRef, Report, Summary
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import judged_by
+from kubesched_lint.findings import InputError, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import is_any_written
@@ -39,7 +41,6 @@ from kubesched_lint.manifests.meant import Scope
 from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
-from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.mutated import mutation_notes
 from kubesched_lint.world.world import World

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import grown_world
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.groups import guarded_groups
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.partly_compared import same_values
 from kubesched_lint.world.former import template_differs
 from kubesched_lint.world.world import World
 

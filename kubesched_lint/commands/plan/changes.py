@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import changed_fields
-from kubesched_lint.findings import Location, ObjectRef, Path
+from kubesched_lint.engine.places import Location, ObjectRef, Path
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of

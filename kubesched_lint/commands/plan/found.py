@@ -12,7 +12,8 @@ from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
-from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.lifecycle.at_once import AtOnce
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell

@@ -15,9 +15,10 @@ from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import fixes_of
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import LONGEST_LIST
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import LONGEST_LIST
 
 _EVENT = "rollout"
 

@@ -19,11 +19,11 @@ from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.minimum import standing
 from kubesched_lint.cluster.nodepools.templates import templates
 from kubesched_lint.cluster.nodepools.terraform import Group, TerraformPools
-from kubesched_lint.findings import Location, ObjectRef
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.text import first_few, joined, many, plural
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import first_few, joined, many, plural
 from kubesched_lint.world.world import World
 
 T = TypeVar("T")

@@ -21,9 +21,9 @@ from kubesched_lint.cluster.classes import PodClass
 from kubesched_lint.cluster.elastic import pool_of
 from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import many
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
 Room = Mapping[tuple[str, str], int]

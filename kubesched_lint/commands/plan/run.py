@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import grown_world
@@ -33,12 +32,13 @@ from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read, changed_unread
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine import work
+from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import not_modelled
 from kubesched_lint.lifecycle.at_once import AtOnce, at_once, weakened
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.linter.environments import named_once, said_once
-from kubesched_lint.partly_compared import same_values
-from kubesched_lint.releases import not_modelled
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.former import rolled_out
 from kubesched_lint.world.world import World

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import MOST_CELLS
@@ -18,7 +17,8 @@ from kubesched_lint.commands.plan.changes import ObjectChange, workload_changes
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, drift, losses, with_manifest_pools
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine import work
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.environments import Environment, Environments, environments_of, said_once, shared_part
 from kubesched_lint.model.inventory import Inventory

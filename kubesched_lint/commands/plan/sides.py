@@ -14,6 +14,7 @@ from contextlib import ExitStack, chdir, contextmanager
 from msgspec import Struct, field
 
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
@@ -30,7 +31,6 @@ from kubesched_lint.project.commits import (
     tree_of,
     where_left,
 )
-from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
 _SHORT = 12

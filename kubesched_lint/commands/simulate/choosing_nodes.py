@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.engine.text import did_you_mean, first_few
 from kubesched_lint.lifecycle.hypotheses import Names, Newcomer
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, names_place
-from kubesched_lint.text import did_you_mean, first_few
 
 FORMS = "node/NAME, KEY=VALUE or KEY=VALUE,KEY=VALUE"
 _SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.worlds import CronRuns, cron_runs
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting

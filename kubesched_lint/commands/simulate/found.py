@@ -10,7 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
-from kubesched_lint.findings import InputError, Location
+from kubesched_lint.engine.places import Location
+from kubesched_lint.findings import InputError
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.picture import Picture
 from kubesched_lint.lifecycle.skew import Skew

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
+from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.findings import Evidence, Severity
 from kubesched_lint.lifecycle.event_bounds import NO_NODE
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, Witness, not_known, words

@@ -8,7 +8,6 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.pending import agreement
@@ -32,7 +31,11 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine import work
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import not_modelled
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.lifecycle.at_once import at_once
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
@@ -42,7 +45,6 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import Cell, cut_short, refused
-from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
@@ -50,8 +52,6 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.releases import not_modelled
-from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if import MEANWHILE
 from kubesched_lint.world.mutated import mutation_notes

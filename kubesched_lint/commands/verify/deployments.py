@@ -22,13 +22,14 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import judged_by, minor_of
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from kubesched_lint.analysis.pending import AGREES, UNTESTED, Waiting, waiting_p
 from kubesched_lint.commands.verify.agreement import Answer
 from kubesched_lint.commands.verify.earlier import moment_of
 from kubesched_lint.commands.verify.recorded import ref_named
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
 from kubesched_lint.world.devices import needs_devices

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.event_outcomes import scale_event
 
 Recorded = Mapping[str, Any]

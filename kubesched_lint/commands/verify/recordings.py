@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any
 
+from kubesched_lint.engine.text import SHOWN
 from kubesched_lint.files import opened
-from kubesched_lint.text import SHOWN
 
 DECISIONS = "decisions"
 PREEMPTION = "preemption"

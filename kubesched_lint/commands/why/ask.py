@@ -25,8 +25,10 @@ from kubesched_lint.commands.why.groups import foreign_notes, group_answer, grou
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.findings import ObjectRef
-from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, plural
+from kubesched_lint.engine.work import OutOfWorkError, share, within
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.model.feature_gates import GROUPS
@@ -35,8 +37,6 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.text import first_few, plural
-from kubesched_lint.work import OutOfWorkError, share, within
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.custom.card import CustomKind, Part
-from kubesched_lint.findings import Path
-from kubesched_lint.limits import LONGEST_VALUE
+from kubesched_lint.engine.limits import LONGEST_VALUE
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move
@@ -15,7 +16,6 @@ from kubesched_lint.model.decode.fields import words
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.printing import json_text
-from kubesched_lint.text import first_few, many
 
 
 def as_markdown(kind: CustomKind) -> str:

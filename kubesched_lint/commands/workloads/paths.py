@@ -9,11 +9,11 @@ from typing import Any, cast
 from kubesched_lint.commands.workloads.schema import SchemaError, definitions
 from kubesched_lint.custom.card import Written, expressions
 from kubesched_lint.custom.expression import parsed
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.model.decode.fields import words
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.text import did_you_mean
 
 _ITEM = 0
 """The step to the items of a list."""

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.findings import InputError, Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,

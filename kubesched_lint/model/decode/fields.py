@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from kubesched_lint.findings import Path, one_line
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import one_line
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.limits import MOST_SHARED
 from kubesched_lint.model.quantity import QuantityError, resource_value

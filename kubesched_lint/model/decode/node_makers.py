@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Path, Source
+from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.model.decode.fields import Value, items, mapping, text
 from kubesched_lint.model.node_makers import NodeMaker
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesched_lint.findings import Source
+from kubesched_lint.engine.places import Source
 from kubesched_lint.model.decode.fields import (
     Value,
     boolean,

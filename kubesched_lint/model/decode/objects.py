@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Any
 
-from kubesched_lint.findings import Source
+from kubesched_lint.engine.places import Source
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.engine.places import ObjectRef, Path, Source
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,

@@ -11,9 +11,10 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import ReportExtras
+from kubesched_lint.engine.identity import ByIdentity
+from kubesched_lint.engine.text import plural
 from kubesched_lint.files import shipped
 from kubesched_lint.findings import Report, Severity
-from kubesched_lint.identity import ByIdentity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, outcome, softened, verdict
@@ -23,7 +24,6 @@ from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.report.html.topology import picture, view
 from kubesched_lint.report.words import esc
-from kubesched_lint.text import plural
 
 _KEYS = (
     ("j  k", "next and previous finding"),

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from kubesched_lint.findings import Span
+from kubesched_lint.engine.places import Span
 from kubesched_lint.report.frame import last_line
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.words import esc

@@ -16,10 +16,10 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     Highlight,
     NodeGroup,
 )
+from kubesched_lint.engine.text import SHOWN, and_more, many, plural
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
-from kubesched_lint.text import SHOWN, and_more, many, plural
 
 _WIDTH = 460
 _GAP = 10

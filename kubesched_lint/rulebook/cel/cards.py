@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Path
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.cel.each import EACH
@@ -16,7 +17,6 @@ from kubesched_lint.rulebook.cel.language import MissingCelError
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.wording import placeholders
-from kubesched_lint.text import did_you_mean
 
 _FEATURES: Mapping[str, tuple[str, ...]] = {
     "affinity_term": ("required_affinity", "preferred_affinity"),

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from kubesched_lint.engine.work import spend
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, values_of
 from kubesched_lint.rulebook.limits import MOST_TURNS
-from kubesched_lint.work import spend
 
 _PER_STEP = 1_000
 """Touched bytes per unit of ``work``."""

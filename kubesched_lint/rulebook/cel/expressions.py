@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
+from kubesched_lint.engine.places import Path
+from kubesched_lint.findings import Evidence, Hazard, pattern, policy
 from kubesched_lint.manifests.changes import Put, Remove
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language, require_cel

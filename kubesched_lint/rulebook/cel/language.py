@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.extras import CEL_NEEDED, has_cel
+from kubesched_lint.engine.extras import CEL_NEEDED, has_cel
+from kubesched_lint.engine.text import did_you_mean
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.cost import Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
 from kubesched_lint.rulebook.cel.syntax import selects
 from kubesched_lint.rulebook.limits import MOST_TURNS
-from kubesched_lint.text import did_you_mean
 
 PARAM_TYPES: Mapping[str, str] = {
     "integer": INT,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
+from kubesched_lint.engine import work
 from kubesched_lint.model.devices import Amounts, Device, DeviceClaim, DeviceClass, DeviceRequest, ResourceSlice
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.pools import Offers, Pool, devices_of

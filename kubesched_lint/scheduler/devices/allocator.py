@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kubesched_lint import work
+from kubesched_lint.engine import work
 from kubesched_lint.model.devices import (
     ALL,
     EXACT_COUNT,

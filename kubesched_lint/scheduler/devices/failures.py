@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubesched_lint.limits import LONGEST_VALUE
-from kubesched_lint.work import OutOfWorkError
+from kubesched_lint.engine.limits import LONGEST_VALUE
+from kubesched_lint.engine.work import OutOfWorkError
 
 
 def one_line(expression: str) -> str:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.engine.text import many
 from kubesched_lint.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.devices.allocator import prevents
@@ -20,7 +21,6 @@ from kubesched_lint.scheduler.devices.counters import Counters
 from kubesched_lint.scheduler.devices.failures import SelectorError, one_line
 from kubesched_lint.scheduler.devices.pools import Pool
 from kubesched_lint.scheduler.devices.taken import Taken
-from kubesched_lint.text import many
 
 _Seen = tuple[DeviceID, Device, Pool]
 _TAINTED, _ALLOCATED, _UNCOUNTED = "tainted", "allocated", "without enough counters"

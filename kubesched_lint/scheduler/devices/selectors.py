@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.extras import CEL_NEEDED, has_cel
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.extras import CEL_NEEDED, has_cel
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.devices import OWN, READABLE, Device
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 

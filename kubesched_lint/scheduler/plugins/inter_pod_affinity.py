@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
 from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "InterPodAffinity"

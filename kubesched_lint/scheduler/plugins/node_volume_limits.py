@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.engine.quirks import CSI_DRIVER_ON_THE_NODE, has
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, VolumeAttachment
-from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 from kubesched_lint.scheduler.verdict import Rejection
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.quirks import NODE_DECLARED_FEATURES, has
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, profile_of
 from kubesched_lint.model.resources import is_ignored
-from kubesched_lint.quirks import NODE_DECLARED_FEATURES, has
 from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 

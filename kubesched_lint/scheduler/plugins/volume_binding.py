@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, lowest, of, 
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
-from kubesched_lint.identity import Itself
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass

@@ -10,10 +10,10 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from kubesched_lint import work
 from kubesched_lint.cluster.limits import MOST_KEPT
 from kubesched_lint.cluster.nodeset import NodeSet, grouped
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine import work
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among

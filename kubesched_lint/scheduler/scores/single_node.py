@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
+from kubesched_lint.engine.quirks import IMAGE_VOLUMES_AMONG_IMAGES, has
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.quirks import IMAGE_VOLUMES_AMONG_IMAGES, has
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, of_tally, raised, scaled
 from kubesched_lint.scheduler.tolerance import tolerates_any
 

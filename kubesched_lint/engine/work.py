@@ -13,7 +13,7 @@ from collections.abc import Callable
 from threading import local
 from typing import TypeVar
 
-from kubesched_lint.findings import UncheckedError
+from kubesched_lint.engine.errors import UncheckedError
 
 T = TypeVar("T")
 WHY = "the work for it has a limit, and this input goes beyond it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.releases import release
+from kubesched_lint.engine.releases import release
 
 
 class Quirk(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from kubesched_lint.limits import MOST_COMPARED
+from kubesched_lint.engine.limits import MOST_COMPARED
 
 T = TypeVar("T")
 SHOWN = 3
@@ -183,3 +183,8 @@ def seconds_of(duration: str) -> int | None:
     number, unit = duration[:-1], {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}.get(duration[-1:])
     is_number = number.isascii() and number.isdecimal() and len(number) <= 6
     return int(number) * unit if unit and is_number else None
+
+
+def one_line(text: str) -> str:
+    """Return the message on one line, whatever the names in it contain."""
+    return text if text.isprintable() else " ".join(text.split())

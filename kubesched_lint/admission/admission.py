@@ -19,8 +19,8 @@ from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.engine import work
 from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.quirks import TEMPLATES_OF_STATEFUL_SETS, has
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubesched_lint.engine.places import Path
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.model.pod import Container, Pod, Resources
 from kubesched_lint.model.policy import LimitItem, LimitRange
 from kubesched_lint.model.storage import Claim

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.admission.reach import InReach
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.model.pod import BoundPod, Container, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import QuotaScope, ResourceQuota
 from kubesched_lint.model.resources import effective_requests, is_extended

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.placing import Copies
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
-from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import pod_with_claims
@@ -22,6 +21,7 @@ from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.order import sync_wave
 from kubesched_lint.world.pod_labels import read_labels, values_known
 from kubesched_lint.world.quotas import granted
+from kubesched_lint.world.unknown_nodes import unknown_nodes
 from kubesched_lint.world.world import Member, World, once_per_world
 
 

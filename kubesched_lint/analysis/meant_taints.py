@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.words import Words, closest_word
+from kubesched_lint.world.words import Words, closest_word
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import added_affinity
-from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE
+from kubesched_lint.engine.placeholders import to_fill_in
 from kubesched_lint.engine.text import SHOWN, misspelt, plural
-from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
+from kubesched_lint.world.words import Words, closest_word
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
@@ -315,16 +315,6 @@ def nearest_key_among(world: World, key: str, nodes: NodeSet) -> str:
 def _keys_of_nodes(world: World) -> dict[NodeSet, Words]:
     """Return a cache: nodes → the keys of their labels."""
     return {}
-
-
-def nearest_node(world: World, name: str) -> str:
-    """A node whose name reads like ``name``; empty without one."""
-    return _node_names(world).closest(name)
-
-
-@once_per_world
-def _node_names(world: World) -> Words:
-    return Words(node.name for node in world.nodes)
 
 
 def nodes_carry(world: World, key: str) -> bool:

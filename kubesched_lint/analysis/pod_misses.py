@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint.analysis.words import Words
+from kubesched_lint.world.words import Words
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:

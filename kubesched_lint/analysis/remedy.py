@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.changes import Append, ChangeError
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:

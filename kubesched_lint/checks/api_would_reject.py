@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.engine.errors import UncheckedError
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.releases import RECORDED, minor_of
 from kubesched_lint.engine.text import SHOWN, is_slip
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.manifests.changes import Put, Rename
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals

@@ -9,8 +9,8 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.engine.places import ObjectRef, Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.world.world import World
 
 _NAME: Path = ("metadata", "name")

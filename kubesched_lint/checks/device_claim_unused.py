@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.devices import must_have_claims
 from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.engine.plain import mappings_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
-from kubesched_lint.manifests.classify import mappings_at
 from kubesched_lint.world.world import Member
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.quantity import show

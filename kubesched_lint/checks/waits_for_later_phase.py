@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.engine.places import Path, Source
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import service_account
 from kubesched_lint.world.claim_names import claim_named

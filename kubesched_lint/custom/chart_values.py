@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.custom.derive import Lookup
 from kubesched_lint.engine.places import Path
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.document import Document, Move
 from kubesched_lint.manifests.kustomization import value_in
 

@@ -12,7 +12,7 @@ from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scop
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.document import Document, Move, Text
 from kubesched_lint.model.decode.fields import DecodeError, words
 from kubesched_lint.model.decode.policy import decode_budget

@@ -10,11 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.places import NAMELESS, ObjectRef, Path, Source
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.findings import Finding, Hazard, Place, Related, Severity, Skip
 from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
+from kubesched_lint.manifests.classify import may_be_open, unfilled
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload, asked_to_survive
 from kubesched_lint.rulebook.library import Rule

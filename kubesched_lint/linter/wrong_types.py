@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.text import one_line
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text, value_at
+from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object

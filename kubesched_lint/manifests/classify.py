@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from kubesched_lint.engine.placeholders import placeholder
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
@@ -25,8 +27,6 @@ _BARE_TEMPLATE = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)"
 _OF_HELM = r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)"
 # An action where YAML has a key, or a name that is filled in. Text in a manifest is indented further.
 _SOURCE = rb"""(?m)^(?:\{\{|\{%|  name:[ ]+["']?\{\{)"""
-# ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
-_PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
 # ytt writes its code in comments: ``#@ load(…)`` on a line, ``name: #@ data.values.name`` behind a key.
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
 # A directive of Terraform where YAML has an item, a key or a value.
@@ -36,11 +36,6 @@ _OF_TERRAFORM = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?%\{~?[ ]*(?:if|for|else|end
 _WORD = (
     r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
     r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
-)
-# A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
-_TO_FILL_IN = (
-    r"(?i:(?<![a-z0-9])(?:your|(?:change|replace)[-_]?me|placeholder|todo|fixme|x{3,})(?![a-z0-9]))"
-    r"|\b[A-Z0-9_]*NAME\b"
 )
 # Booleans in YAML 1.1, which kubectl reads. In YAML 1.2, which Kustomize reads, they are text and written with quotes.
 _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
@@ -80,23 +75,10 @@ def braces(text: str) -> str | None:
     return None
 
 
-def placeholder(text: str) -> str | None:
-    """Return the first placeholder that a tool or a person fills in before applying; None if there is none."""
-    found = re.search(_PLACEHOLDER, text)
-    if found is None or (found[0][0] == "<" and "</" in text):
-        return None  # an HTML tag has a closing tag, a placeholder has none
-    return found[0]
-
-
 def placeholder_of(value: Any, path: Path) -> str | None:
     """Return the placeholder in the text at ``path``; None if there is none, or the value is not text."""
     found = value_at(value, path)
     return placeholder(found) if isinstance(found, str) else None
-
-
-def to_fill_in(text: str) -> str | None:
-    """Return the part of a name that a tool or a person fills in before applying; None if there is none."""
-    return placeholder(text) or (text if re.search(_TO_FILL_IN, text) else None)
 
 
 def word_to_replace(value: Any, path: Path, file: str) -> str | None:
@@ -134,24 +116,6 @@ def unfilled(value: Any) -> str | None:
     elif isinstance(value, list):
         inner = value
     return next((found for item in inner if (found := unfilled(item)) is not None), None)
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """Return the value at a path of keys and indexes; None if the path does not exist."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
-
-
-def mappings_at(value: Any, path: Path = ()) -> Iterator[dict[Any, Any]]:
-    """Yield the mappings in the list at a path; none if no list is there."""
-    found = value_at(value, path)
-    yield from (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
 
 
 def rendered_text(path: Path, value: Any, written: str) -> str | None:

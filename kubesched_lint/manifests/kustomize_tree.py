@@ -17,11 +17,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.engine.placeholders import placeholder
 from kubesched_lint.engine.places import Location, Path
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_WHOLE
-from kubesched_lint.manifests.classify import placeholder
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST

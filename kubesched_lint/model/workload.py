@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
 from kubesched_lint.engine.places import ObjectRef, Path, Source
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:

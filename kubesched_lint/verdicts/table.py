@@ -8,7 +8,6 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine import work
@@ -27,6 +26,7 @@ from kubesched_lint.verdicts.refuting import Refuter, established_cells
 from kubesched_lint.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
+from kubesched_lint.world.unknown_nodes import unknown_nodes
 from kubesched_lint.world.world import World
 
 WHOLE = 9 / 8

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.engine.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.resources import DEVICE_CLASS, is_extended
 from kubesched_lint.world.world import World, once_per_world

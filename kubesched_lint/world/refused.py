@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.places import Location, Path, Source
+from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.engine.text import first_few
-from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
+from kubesched_lint.manifests.classify import rendered_text, unfilled, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.validation.causes import Cause, field_of

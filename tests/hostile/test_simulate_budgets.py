@@ -190,7 +190,7 @@ def test_the_benchmark_tells_a_report_from_a_run_that_failed_at_its_start(comman
 ASKED: dict[str, tuple[str, str, float]] = {
     "crowd": ("kubesched_lint.verdicts.what_if", "_is_proof", 2.2),
     "ring": ("kubesched_lint.report.matrix_text", "short_names", 1.5),
-    "misspelt-keys": ("kubesched_lint.analysis.words", "_plain", 2.2),
+    "misspelt-keys": ("kubesched_lint.world.words", "_plain", 2.2),
 }
 """Shape → the question of which each row once cost as many as there are others; how its number may grow with twice
 the rows. ``short_names`` asks for all names."""

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.engine.places import Location, ObjectRef, Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.linter.reading import ManifestSet, ref_of
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template

@@ -16,7 +16,6 @@ from kubesched_lint.analysis.limits import MOST_PODS_TRIED
 from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.analysis.plan import TODAY
 from kubesched_lint.analysis.pool_notes import verdict_note
-from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
@@ -43,6 +42,7 @@ from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devi
 from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.premises import assumed_account
 from kubesched_lint.world.refused import accepted, refused_objects, sentence, what_is_refused
+from kubesched_lint.world.unknown_nodes import unknown_nodes
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
 

@@ -8,9 +8,9 @@ from typing import Any
 from kubesched_lint.custom.card import CustomKind, Part
 from kubesched_lint.engine.limits import LONGEST_VALUE
 from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, Move
 from kubesched_lint.model.decode.fields import words
 from kubesched_lint.model.labels import Selector

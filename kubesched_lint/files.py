@@ -197,12 +197,6 @@ def is_own_stream(path: str) -> bool:
     return path == _OWN_INPUT or path.startswith(_OWN_DESCRIPTORS)
 
 
-def shipped(name: str) -> bytes:
-    """Return a file of this package, by its path inside it."""
-    with open(os.path.join(os.path.dirname(__file__), name), "rb") as file:
-        return file.read()
-
-
 def _handle(real: str, folder: int | None = None) -> tuple[int, int]:
     """Return a descriptor of a regular file, and the file's size in bytes."""
     _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # opening a device may already have an effect

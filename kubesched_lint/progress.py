@@ -1,8 +1,8 @@
 """One line on a terminal that says what a long command does, from its third second on.
 
 A command shows the line with ``with shown("planning the drain of 9 nodes")``, and the core says with ``at("wave 3")``
-how far it is. The seconds go on counting with every ``work.spend``, so that no thread is needed. Where standard error
-is no terminal nothing is printed, and what the core says costs next to nothing.
+(``engine/steps.py``) how far it is. The seconds go on counting with every ``work.spend``, so that no thread is needed.
+Where standard error is no terminal nothing is printed, and what the core says costs next to nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from time import monotonic
 
-from kubesched_lint.engine import work
+from kubesched_lint.engine import steps, work
 from kubesched_lint.printing import overwrite
 
 AFTER = 2.0
@@ -34,6 +34,10 @@ class _Line:
         """Show the line if it is time to; for ``work.stoppable``, which must not end the run."""
         self.look()
         return False
+
+    def say(self, detail: str) -> None:
+        self.detail = detail
+        self.look()
 
     def look(self) -> None:
         now = monotonic()
@@ -60,11 +64,13 @@ class shown:  # noqa: N801 - reads as a sentence: with shown(…)
             _line = _Line(self._title)
             self._stoppable = work.stoppable(_line.tick)
             self._stoppable.__enter__()
+            steps.listener = _line.say
 
     def __exit__(self, *_: object) -> None:
         global _line
         if self._stoppable is not None:
             self._stoppable.__exit__()
+            steps.listener = None
             _line = None
             overwrite("")
 
@@ -73,13 +79,6 @@ def titled(title: str) -> None:
     """Say what is done, once that is known."""
     if _line is not None:
         _line.title, _line.detail = title, ""
-        _line.look()
-
-
-def at(detail: str, number: int = 0, total: int = 0) -> None:
-    """Say how far it is: ``wave 3``; with a total, ``Deployment shop/web (5 of 22)``."""
-    if _line is not None:
-        _line.detail = f"{detail} ({number:,} of {total:,})" if total else detail
         _line.look()
 
 

@@ -18,10 +18,9 @@ from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, require
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.engine import work
-from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.places import Manifest, Source
 from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.quirks import TEMPLATES_OF_STATEFUL_SETS, has
-from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
 from kubesched_lint.validation import class_plugins
@@ -305,7 +304,7 @@ class Admission:
 
     def _is_cut(self, workload: Workload) -> bool:
         """Return whether a workload is the snapshot's own, of which only what scheduling reads was captured."""
-        return self.is_snapshot and workload.source is not None and not isinstance(workload.source, Document)
+        return self.is_snapshot and workload.source is not None and not isinstance(workload.source, Manifest)
 
     def _assumed_of_security(self, workload: Workload) -> Iterator[str]:
         namespace = self._enforcing.get(workload.namespace)
@@ -354,7 +353,7 @@ class Admission:
 
     def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
         for limits in ranges:
-            if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
+            if not isinstance(limits.source, Manifest) and any(map(_says_nothing, limits.items)):
                 yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, because the snapshot lacks them"
         if workload.namespace in self._quotas and not self.knows_limits:
             for refusal in self._by_quota(workload):
@@ -370,10 +369,8 @@ class Admission:
 
 def _is_made_by_operator(workload: Workload) -> bool:
     """Return whether the pod template is an operator's, and not one that stands in the custom resource or a chart."""
-    moves = workload.source.moves if isinstance(workload.source, Document) else ()
-    own = (*workload.pod.path, "containers")
-    made = [move for move in moves if move.document.kind == workload.ref.kind]
-    return bool(made) and not any(move.plain and move.plain == own[: len(move.plain)] for move in made)
+    source, own = workload.source, (*workload.pod.path, "containers")
+    return isinstance(source, Manifest) and source.is_left_to_operator(own, workload.ref.kind)
 
 
 def _by_namespace(policies: Sequence[P]) -> Mapping[str, Sequence[P]]:
@@ -391,6 +388,6 @@ def _says_nothing(item: LimitItem) -> bool:
 
 def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
     """Return the assumptions of a refusal by an object of the manifests."""
-    if not isinstance(by.source, Document):
+    if not isinstance(by.source, Manifest):
         return ()
     return (f"{type(by).__name__} {by.name} exists before the pods, as it does whenever they are created again",)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from kubesched_lint.engine.places import Source
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.engine.places import Manifest, Source
 
 if TYPE_CHECKING:
 
@@ -27,7 +26,7 @@ def is_in_reach(policy: Source | None, workload: Source | None, namespace: str =
     set the name of their namespace: folders side by side without it are samples, each to try separately. Without
     ``around``, so are folders inside each other. ``namespace``: the policy is the Namespace of this name.
     """
-    if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
+    if not (isinstance(policy, Manifest) and isinstance(workload, Manifest)) or policy.path == workload.path:
         return True
     ours, theirs = _folder(workload.path), _folder(policy.path)
     if ours == theirs or (around and (ours.startswith(theirs) or theirs.startswith(ours))):
@@ -50,7 +49,7 @@ class InReach(Generic[P]):
         self._found: dict[tuple[str, str], tuple[P, ...]] = {}
         for number, policy in enumerate(policies):
             source = policy.source
-            if not isinstance(source, Document):
+            if not isinstance(source, Manifest):
                 self._everywhere.append(number)
                 continue
             folder = _folder(source.path)
@@ -63,7 +62,7 @@ class InReach(Generic[P]):
 
     def of(self, workload: Source | None) -> tuple[P, ...]:
         """Return the policies in reach of a workload, in their order."""
-        if len(self._everywhere) == len(self.all) or not isinstance(workload, Document):
+        if len(self._everywhere) == len(self.all) or not isinstance(workload, Manifest):
             return self.all
         key = _folder(workload.path), workload.namespace
         if key not in self._found:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
-from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.node import domain_word

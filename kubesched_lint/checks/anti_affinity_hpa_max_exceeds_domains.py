@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
+from kubesched_lint.analysis.replicas import places_that_scale, scaling_values
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import domains_in_words
 from kubesched_lint.world.premises import node_premises

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.joint import Impossible, contradictions, proof_of, values_of
+from kubesched_lint.analysis.contradictions import proof_of, values_of
+from kubesched_lint.analysis.joint import Impossible, contradictions
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.model.policy import Autoscaler

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.remedies.rollouts import use_recreate
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.engine.places import Path
 from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.device_room import SHORT, DeviceRoom, Request, room_for_copies, short_of
 from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, must_have_claims, open_claims
-from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
+from kubesched_lint.analysis.replicas import replicas_wanted_here
+from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Place, proof

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.analysis.rollout import rollout_condition
-from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.world.premises import node_premises

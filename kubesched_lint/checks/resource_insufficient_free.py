@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show

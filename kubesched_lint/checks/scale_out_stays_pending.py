@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
+from kubesched_lint.analysis.replicas import places_that_scale, scaling_values
 from kubesched_lint.checks._bad_ends import told
 from kubesched_lint.checks._reasons import is_uncreated
 from kubesched_lint.findings import Hazard

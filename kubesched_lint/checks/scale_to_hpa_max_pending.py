@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.device_room import room_for_copies
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.replicas import places_that_scale, scaling_values
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.checks._devices import place_of, words_for
 from kubesched_lint.engine.errors import UncheckedError

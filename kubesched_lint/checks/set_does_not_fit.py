@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.joint import POD_LIMIT, contradictions, proof_of, values_of
+from kubesched_lint.analysis.contradictions import proof_of, values_of
+from kubesched_lint.analysis.joint import POD_LIMIT, contradictions
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.world.world import World

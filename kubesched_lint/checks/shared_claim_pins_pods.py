@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import nodes_for, room_for
 from kubesched_lint.analysis.devices import Wanted, must_have_claims, must_know_devices, wanted_by
-from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
+from kubesched_lint.analysis.replicas import replicas_wanted_here
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.checks._devices import shortage
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.engine.text import first_few, many

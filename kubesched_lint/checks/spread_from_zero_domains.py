@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.analysis.spread import counted_nodes
-from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedies.placement import schedule_anyway
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.spread import short_spreads
+from kubesched_lint.analysis.short_spreads import short_spreads
 from kubesched_lint.findings import Hazard
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.world import Member

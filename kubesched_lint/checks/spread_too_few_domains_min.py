@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.spread import short_spreads
+from kubesched_lint.analysis.short_spreads import short_spreads
 from kubesched_lint.findings import Hazard
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.world import Member

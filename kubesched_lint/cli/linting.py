@@ -17,10 +17,11 @@ from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.engine.steps import at
 from kubesched_lint.engine.text import many
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
-from kubesched_lint.progress import at, shown
+from kubesched_lint.progress import shown
 from kubesched_lint.report.footer import FAIL_ON, exit_code, in_shadow
 from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError

@@ -14,8 +14,9 @@ from kubesched_lint.cluster.capture.snapshot import now
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.redact import Redactor
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+from kubesched_lint.engine.steps import at
 from kubesched_lint.printing import safe_json, tell, write_bytes
-from kubesched_lint.progress import at, shown
+from kubesched_lint.progress import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

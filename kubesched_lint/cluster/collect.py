@@ -15,7 +15,8 @@ from kubesched_lint.cluster.elastic import maker_of
 from kubesched_lint.cluster.limits import MOST_NODES, MOST_OBJECTS
 from kubesched_lint.cluster.node_json import NodeJsonDecoder
 from kubesched_lint.cluster.nodepools.minimum import standing
-from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
+from kubesched_lint.cluster.nodepools.status import group_sizes, is_status
+from kubesched_lint.cluster.nodepools.unshown import grouped_by_likeness, has_unshown
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.engine.places import Source
 from kubesched_lint.engine.text import many, plural

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from jsonschema import Draft202012Validator
 
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
+from kubesched_lint.engine.data import shipped
 from kubesched_lint.engine.places import Path
 from kubesched_lint.engine.text import closest, plural
-from kubesched_lint.files import shipped
 from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TYPES = {
 
 def schema() -> Value:
     """Return the JSON Schema of sketches and snapshots."""
-    found: Value = json.loads(shipped("schemas/cluster.schema.json"))
+    found: Value = json.loads(shipped(__file__, "../schemas/cluster.schema.json"))
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from kubesched_lint.files import shipped
+from kubesched_lint.engine.data import shipped
 from kubesched_lint.model.node import Shape
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -51,7 +51,7 @@ def cloud_of(names: Sequence[str]) -> str:
 @cache
 def machine_data() -> Mapping[str, Any]:
     """Return ``data/machines.json``."""
-    found: Mapping[str, Any] = json.loads(shipped("cluster/data/machines.json"))
+    found: Mapping[str, Any] = json.loads(shipped(__file__, "data/machines.json"))
     return found
 
 

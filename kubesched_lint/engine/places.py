@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
+
+from kubesched_lint.engine.partly_compared import Distinct
 
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
@@ -45,6 +47,40 @@ class Source(Protocol):
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Return the span of the value at ``path`` (of its key with ``key``); of the nearest parent if it is absent."""
         ...
+
+
+class Manifest(Distinct, frozen=True):
+    """The source of an object that a user will apply. An object that the cluster has is of another source, or of none.
+
+    Readers of files extend it; each property and method says what it means.
+    """
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        raise NotImplementedError
+
+    @property
+    def namespace(self) -> str:
+        """The namespace as written; empty if it has none."""
+        raise NotImplementedError
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The object as plain values."""
+        raise NotImplementedError
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        """See ``Source``."""
+        raise NotImplementedError
+
+    def is_same_text(self, other: Any) -> bool:
+        """Return whether two objects are equal, without reading them."""
+        raise NotImplementedError
+
+    def is_left_to_operator(self, path: Path, kind: str) -> bool:
+        """Return whether the operator of an object of this kind makes the value at ``path``: nobody has written it."""
+        raise NotImplementedError
 
 
 NAMELESS = "(no name)"

@@ -14,6 +14,7 @@ from kubesched_lint.engine import work
 from kubesched_lint.engine.errors import UncheckedError
 from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.releases import minor_of
+from kubesched_lint.engine.steps import at
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
 from kubesched_lint.linter.alternatives import Alternatives
@@ -40,7 +41,6 @@ from kubesched_lint.linter.variants import Variants
 from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.progress import at
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.world.premises import may_be_released, unless_defined
 from kubesched_lint.world.refused import RefusedObjects, refused_objects

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.identity import Itself
-from kubesched_lint.engine.partly_compared import Distinct
-from kubesched_lint.engine.places import Location, Path, Source, Span
+from kubesched_lint.engine.places import Location, Manifest, Path, Source, Span
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.fast_reader import read_plain
 from kubesched_lint.manifests.places import span_of
@@ -173,7 +172,7 @@ class FilledIn(Struct, frozen=True):
     """What must hold for the defaults that were filled in, as sentences."""
 
 
-class Document(Distinct, frozen=True):
+class Document(Manifest, frozen=True):
     """An object of a manifest file.
 
     ``line`` is the first line of ``text``, the whole YAML document, in the file, from 1.
@@ -227,8 +226,11 @@ class Document(Distinct, frozen=True):
             raise ChangedFileError(self.path) from None
 
     def is_same_text(self, other: Document) -> bool:
-        """Return whether the documents are equal without reading them."""
         return self.prefix == other.prefix and not self.moves and not other.moves and self.text == other.text
+
+    def is_left_to_operator(self, path: Path, kind: str) -> bool:
+        made = [move for move in self.moves if move.document.kind == kind]
+        return bool(made) and not any(move.plain and move.plain == path[: len(move.plain)] for move in made)
 
     def release(self) -> None:
         """Free the values if the fast reader can read them again, and the text if it is in a file.

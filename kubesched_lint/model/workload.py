@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 
 from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared
-from kubesched_lint.engine.places import ObjectRef, Path, Source
+from kubesched_lint.engine.places import Manifest, ObjectRef, Path, Source
 from kubesched_lint.engine.plain import value_at
-from kubesched_lint.manifests.document import Document
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -165,7 +164,7 @@ def broken_glass_of(workload: Workload) -> str:
 
 def written_template(workload: Workload) -> object:
     """Return the template of a workload as plain values; None if it is unknown."""
-    if workload.template is None and isinstance(workload.source, Document):
+    if workload.template is None and isinstance(workload.source, Manifest):
         return value_at(workload.source.value, workload.pod.path[:-1])
     return workload.template
 

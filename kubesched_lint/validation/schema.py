@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kubesched_lint.files import shipped
+from kubesched_lint.engine.data import shipped
 from kubesched_lint.validation.scheduler_types import TYPES
 
 ROOTS = {
@@ -67,7 +67,7 @@ ROOTS = {
 @cache
 def _tables(version: str) -> dict[str, str]:
     """Return type → codes of its fields; text lines, because importing ``json`` would take longer than reading them."""
-    lines = shipped(f"validation/data/v{version}.txt").decode().splitlines()
+    lines = shipped(__file__, f"data/v{version}.txt").decode().splitlines()
     return dict(line.split("\t") for line in lines)
 
 

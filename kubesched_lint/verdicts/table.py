@@ -12,13 +12,13 @@ from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine import work
 from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.steps import at
 from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
-from kubesched_lint.progress import at
 from kubesched_lint.verdicts.custom_cells import with_custom
 from kubesched_lint.verdicts.gang_cells import with_gangs
 from kubesched_lint.verdicts.losses import both_ends, cells_of, with_worse_ends

@@ -27,14 +27,13 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.mutations import Mutation
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.places import Manifest, ObjectRef
 from kubesched_lint.engine.text import SHOWN, first_few
 from kubesched_lint.lifecycle.event_bounds import MORE_PODS
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
-from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import NO_NODES
@@ -241,7 +240,7 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     )
     yield unless(
         "what refuses it came later",
-        lambda cell, world: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Document),
+        lambda cell, world: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Manifest),
         lambda cell, world: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
     )
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.template import changed_fields
-from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.engine.places import Manifest, ObjectRef, Path
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.world.world import once_per_world
 
@@ -32,7 +31,7 @@ def maximum_is_raised(it: Member) -> bool:
 def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
     """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
     ours, theirs = one.source, other.source
-    if isinstance(ours, Document) and isinstance(theirs, Document) and ours.is_same_text(theirs):
+    if isinstance(ours, Manifest) and isinstance(theirs, Manifest) and ours.is_same_text(theirs):
         return
     yield from changed_fields(written_template(one), written_template(other), other.pod.path[:-1])
 

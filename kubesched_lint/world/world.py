@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -18,7 +18,6 @@ from kubesched_lint.cluster.nodeset import first, of
 from kubesched_lint.cluster.revisions import starting_replicas, template_changed
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.controllers.daemonset import made_for
-from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
@@ -81,10 +80,10 @@ class World:
         """What ``once_per_world`` has computed."""
         self.reaches: dict[Reach, Reach] = {}
         """What ``Member.reach`` has computed: thousands of workloads reach the same nodes, and share one answer."""
-        self.refused: Mapping[Document, Refusals] | None = None
-        """Document → the API server's refusals, if all documents have been judged already."""
-        self.answered: dict[Document, Refusals] = {}
-        """Document → the API server's refusals, if somebody has asked for them."""
+        self.refused: Mapping[Any, Refusals] | None = None
+        """Source → the API server's refusals, if all of them have been judged already."""
+        self.answered: dict[Any, Refusals] = {}
+        """Source → the API server's refusals, if somebody has asked for them."""
 
     # -- other worlds ------------------------------------------------------------------------------------------------
 

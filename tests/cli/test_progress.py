@@ -17,8 +17,9 @@ import pytest
 
 from kubesched_lint import progress
 from kubesched_lint.engine import work
+from kubesched_lint.engine.steps import at
 from kubesched_lint.printing import say, tell, visible
-from kubesched_lint.progress import at, shown, titled
+from kubesched_lint.progress import shown, titled
 from tests.program import become, called
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ import pytest
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import contents, read_cluster
-from kubesched_lint.files import UnreadableError, content, opened, place_of, root_of, shipped
+from kubesched_lint.engine.data import shipped
+from kubesched_lint.files import UnreadableError, content, opened, place_of, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.manifests.document import Skipped

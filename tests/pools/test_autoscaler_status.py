@@ -12,7 +12,8 @@ import pytest
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.status import group_sizes, has_unshown, unseen_groups
+from kubesched_lint.cluster.nodepools.status import group_sizes
+from kubesched_lint.cluster.nodepools.unshown import has_unshown, unseen_groups
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Severity
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool

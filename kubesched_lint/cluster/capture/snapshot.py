@@ -25,8 +25,8 @@ from kubesched_lint.cluster.open_words import open_version
 from kubesched_lint.cluster.read_json import read_blocks
 from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.cluster.sketch import API_VERSION
+from kubesched_lint.engine.steps import at
 from kubesched_lint.model.decode.objects import READ_KINDS
-from kubesched_lint.progress import at
 from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import cached_property
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
-from kubesched_lint.cluster.nodepools.status import unseen_groups
+from kubesched_lint.cluster.nodepools.unshown import unseen_groups
 from kubesched_lint.engine.text import first_few, many, plural
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 

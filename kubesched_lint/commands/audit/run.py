@@ -34,11 +34,11 @@ from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.engine import work
 from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.releases import not_modelled
+from kubesched_lint.engine.steps import at
 from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.progress import at
 from kubesched_lint.rulebook.library import Rulebook
 
 _SYMPTOM = "symptom"

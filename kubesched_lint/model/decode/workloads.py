@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.engine.places import Manifest, Path, Source
 from kubesched_lint.model.decode.fields import (
     Value,
     count,
@@ -57,7 +56,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         annotations=labels(meta, "annotations", ("metadata",)),
         uid=text(meta, "uid", ("metadata",)),
         # A template in a manifest can be read again from the document; one from a snapshot cannot, so it is kept.
-        template=None if isinstance(source, Document) and source.value is value else template,
+        template=None if isinstance(source, Manifest) and source.value is value else template,
         source=source,
         order=order,
         **(replicas | _of_kind(kind, spec, namespace, source)),

@@ -11,9 +11,9 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import ReportExtras
+from kubesched_lint.engine.data import shipped
 from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.engine.text import plural
-from kubesched_lint.files import shipped
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.report.context import RenderContext
@@ -181,7 +181,7 @@ def _data(value: object) -> str:
 
 
 def _file(name: str) -> str:
-    return shipped(f"report/html/{name}").decode()
+    return shipped(__file__, name).decode()
 
 
 def _hash(text: str) -> str:

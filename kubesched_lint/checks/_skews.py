@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.checks._limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.lifecycle.limits import MOST_PODS
+from kubesched_lint.lifecycle.sizes import scale_event
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.policy import Autoscaler

@@ -22,7 +22,6 @@ from kubesched_lint.lifecycle.event_bounds import (
     EventBounds,
     Meanwhile,
 )
-from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
@@ -30,6 +29,7 @@ from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.revisions import is_mixed, stands_well
 from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting
+from kubesched_lint.lifecycle.sizes import scaled_to, size_after
 from kubesched_lint.lifecycle.supposed_bounds import rolling_total, supposed_bounds, surging
 from kubesched_lint.lifecycle.unreachable import if_unreachable, losses
 from kubesched_lint.model.workload import ROLLED_OUT

@@ -9,10 +9,10 @@ from math import prod
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting

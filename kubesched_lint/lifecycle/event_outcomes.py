@@ -1,7 +1,4 @@
-"""The results of each event for a group of workloads: every end that was found, with the course that leads there.
-
-``idle`` names the reason why an event does not concern a workload.
-"""
+"""The results of each event for a group of workloads: every end that was found, with the course that leads there."""
 
 from __future__ import annotations
 
@@ -17,24 +14,11 @@ from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.lifecycle.node_events import drain, lose, lose_contact
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import LOSSES, UNREACHABLE_OF, Setting, zones
+from kubesched_lint.lifecycle.sizes import size_after
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State, tally
-from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
-from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload, written_template
-
-_SCALE_TO = "scale-to-"
-
-
-def scale_event(size: int) -> str:
-    """Return the name of the event that scales a workload to ``size`` replicas."""
-    return f"{_SCALE_TO}{size}"
-
-
-def scaled_to(event: str) -> int | None:
-    """Return the number of replicas in the name of an event; None if it has none."""
-    size = event.removeprefix(_SCALE_TO)
-    return int(size) if size != event and size.isascii() and size.isdigit() else None
+from kubesched_lint.model.workload import ROLLED_OUT, Workload, written_template
 
 
 class FinalState(Struct, frozen=True):
@@ -250,19 +234,6 @@ def _continued(base: Story) -> Story:
     return story
 
 
-def size_after(setting: Setting, event: str, number: int) -> int:
-    """Return the replicas after an event: those in its name, the HPA's maximum or minimum, or half without an HPA."""
-    asked = scaled_to(event)
-    if asked is not None:
-        return asked
-    scaler = setting.scalers.get(number)
-    if event == "hpa-max" and scaler is not None:
-        return scaler.max_replicas
-    replicas = setting.workloads[number].replicas
-    least = max(scaler.min_replicas, 1) if scaler is not None else -(-replicas // 2)
-    return min(least, replicas)
-
-
 def _may_stay(desired: DesiredState) -> int:
     """Return how many old pods may stay: all with OnDelete or without rollouts, else those below a partition."""
     strategy = desired.spec.strategy
@@ -276,38 +247,3 @@ def with_new_template(workload: Workload) -> Workload:
     written = written_template(workload)
     kept = {"metadata": written.get("metadata")} if isinstance(written, dict) else {}  # webhooks choose by it
     return replace(workload, template={**kept, "of": workload.template, "changed": True})
-
-
-# --- Find the events that do not concern a workload -------------------------------------------------------------------
-
-
-def idle(setting: Setting, event: str, number: int) -> str:
-    """Return why an event does not concern a workload; empty if it does."""
-    event = UNREACHABLE_OF.get(event, event)
-    workload, scaler = setting.workloads[number], setting.scalers.get(number)
-    scalable = workload.kind in SCALED
-    if workload.suspended and not workload.replicas:
-        return "paused: no pods" if workload.suspended == "paused" else workload.suspended
-    hypothesis = setting.supposes(event)
-    if hypothesis is not None:
-        return "" if setting.wanted(number) or after_of(setting).wanted(number) else "no pods"
-    if event == "rollout" and workload.suspended:
-        return workload.suspended
-    if event == "rollout" and workload.kind not in ROLLED_OUT:
-        return "–"
-    if event == "rollout" and workload.strategy.type == "OnDelete":
-        return "OnDelete"
-    if event == "hpa-max" and (scaler is None or not scalable):
-        return "no HPA"
-    asked = scaled_to(event)
-    if asked is not None:
-        return "–" if asked not in setting.scaled.get(number, ()) else f"has {asked}" * (asked == workload.replicas)
-    if event == "scale-down" and not (scalable and size_after(setting, event, number) < workload.replicas):
-        return "–"
-    if not setting.nodes and event in ("node-loss", "drain"):
-        return "no nodes"
-    if event == "zone-loss" and not zones(setting):
-        return "no zones"
-    if not setting.wanted(number):
-        return "no pods"
-    return ""

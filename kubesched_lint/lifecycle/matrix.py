@@ -19,7 +19,7 @@ from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator
 from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import (
     components,
@@ -30,6 +30,7 @@ from kubesched_lint.lifecycle.groups import (
     tries_all_templates,
 )
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of

@@ -27,13 +27,13 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.counted import count, stopped_by_budgets
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.event_outcomes import size_after
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.node_events import cordoned
 from kubesched_lint.lifecycle.quiet import quiet
 from kubesched_lint.lifecycle.quotas import quota_short, refused_in, surely_granted
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.lifecycle.sizes import size_after
 from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector

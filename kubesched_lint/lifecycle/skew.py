@@ -7,10 +7,11 @@ from functools import partial
 
 from msgspec import Struct
 
-from kubesched_lint.lifecycle.event_outcomes import scale_event, scaled_to, size_after, with_new_template
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.limits import MOST_DRAWN
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.sizes import scale_event, scaled_to, size_after
 from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload

@@ -12,7 +12,7 @@ from kubesched_lint.commands.plan.changes import CREATED, MAY_ROLL_OUT, REPLACED
 from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.engine.text import brief, first_few, joined, many, plural
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.event_outcomes import scaled_to
+from kubesched_lint.lifecycle.sizes import scaled_to
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.report.cell_reasons import UNLESS, cause_of, wants_nodes
 from kubesched_lint.report.plan_rows import action_of, fields

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.counted_cells import left_open
-from kubesched_lint.lifecycle.event_outcomes import idle
 from kubesched_lint.lifecycle.groups import group_in
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.unreachable import why_apart

@@ -405,7 +405,7 @@ def test_nothing_is_opened_through_a_link_that_takes_the_place_of_a_file(
 
 
 def test_what_is_shipped_is_found() -> None:
-    assert json.loads(shipped("schemas/cluster.schema.json"))
+    assert json.loads(shipped(__file__, "../../kubesched_lint/schemas/cluster.schema.json"))
 
 
 MAY_READ = {

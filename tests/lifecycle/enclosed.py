@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from kubesched_lint.lifecycle import rivals
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.counting import Counting
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.limits import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting

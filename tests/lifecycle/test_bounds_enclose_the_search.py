@@ -10,12 +10,13 @@ from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.lifecycle.sizes import size_after
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory

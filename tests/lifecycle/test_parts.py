@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.lifecycle import parts
 from kubesched_lint.lifecycle.counting import Counting
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting

@@ -38,11 +38,11 @@ from kubesched_lint.engine.releases import not_modelled
 from kubesched_lint.engine.text import first_few
 from kubesched_lint.lifecycle.at_once import at_once
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
+from kubesched_lint.lifecycle.sizes import scaled_to, size_after
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import Cell, cut_short, refused
 from kubesched_lint.linter.environments import environments_of

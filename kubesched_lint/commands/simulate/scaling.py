@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 
 from kubesched_lint.commands.limits import MOST_SCALED
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.sizes import scale_event
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import SCALED
 

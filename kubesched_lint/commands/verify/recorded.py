@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
 from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.event_outcomes import scale_event
+from kubesched_lint.lifecycle.sizes import scale_event
 
 Recorded = Mapping[str, Any]
 

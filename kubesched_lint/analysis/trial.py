@@ -7,7 +7,7 @@ stays Pending in every trial is a witness, not a proof: other random choices and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -112,7 +112,19 @@ def tried_and_read(
         asking = [*created_pods(world, of)]
         if daemons_first:
             asking = [one for one in asking if one.workload.kind != "DaemonSet"]
-        return _deployed(world, state, coming, asking), read(state)
+        return _end_of(world, _deployed(world, state, coming, asking)), read(state)
+
+
+def tried_and_placed(world: World, coming: Coming) -> tuple[Tried, Mapping[Workload, Mapping[int, int]]]:
+    """Run one trial, and return with it the new pods of each workload: position of a node → how many."""
+    state = at_rest(world).state
+    with state.undone():
+        placing = _deployed(world, state, coming, [*created_pods(world)])
+        found: dict[Workload, dict[int, int]] = {}
+        for placement, one in placing.placed.items():
+            counts = found.setdefault(one.workload, {})
+            counts[placement.position] = counts.get(placement.position, 0) + 1
+        return _end_of(world, placing), found
 
 
 def _place_daemons(world: World, state: ClusterState) -> None:
@@ -155,7 +167,7 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     return there[: it.replicas]
 
 
-def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Tried:
+def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
     for one in asking:
         one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
@@ -163,8 +175,12 @@ def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequenc
     placing = Placing(queue, state, seed=coming.seed, preempts=True)
     for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, world)):
         placing.run(max(wave) + 1)
+    return placing
+
+
+def _end_of(world: World, placing: Placing[Queued]) -> Tried:
     left: dict[Workload, tuple[int, str]] = {}
-    for number, one in enumerate(queue):
+    for number, one in enumerate(placing.queue):
         if one.left:
             before, said = left.get(one.workload, (0, ""))
             left[one.workload] = before + one.left, placing.message(number) if one.is_made or not said else said

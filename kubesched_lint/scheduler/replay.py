@@ -240,7 +240,7 @@ def _namespaces(case: Case) -> Iterator[Namespace]:
 
     The API server sets the label kubernetes.io/metadata.name on every namespace. An object without it is what a user
     applied, not what the API server stored, and its labels prove nothing: none of the 6,074 decisions in the shared
-    recordings depends on the labels written there, on either side of a term (docs/verify.md has the counts).
+    recordings depends on the labels written there, on either side of a term (docs/research/recordings.md has the counts).
     """
     for value in case.get("namespaces", ()):
         found = decode_namespace(value, "", None)

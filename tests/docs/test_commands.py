@@ -293,15 +293,6 @@ def test_yaml_in_a_page_is_yaml(page: Path) -> None:
             assert list(yaml.safe_load_all(fence.text.replace("…", "etc"))), f"{page.name}:{fence.line}"
 
 
-def test_the_manifests_that_ci_more_md_shows_have_no_finding_of_ours(tmp_path: Path) -> None:
-    shown = [fence for fence in fences(ROOT / "docs" / "ci-more.md") if fence.text.startswith("# presync.yaml")]
-    assert shown
-    (tmp_path / "presync.yaml").write_text(shown[0].text)
-    sketch = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
-    done = called("lint", tmp_path, "--no-config", "-c", sketch, "--fail-on", "warning")
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 @pytest.mark.parametrize("replicas", [3, 9])
 def test_the_plugin_for_argo_cd_prints_only_what_is_clean(prepared: Path, tmp_path: Path, replicas: int) -> None:

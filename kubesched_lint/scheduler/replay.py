@@ -1,6 +1,6 @@
 """Decide recorded cases again: predict each pod's result without reading the recorded answers.
 
-A case is one JSON object of the conformance recordings or of docs/verify.md: a cluster, and pods in order of arrival.
+A case is one JSON object of the conformance recordings or of docs/research/recordings.md: a cluster, and pods in order of arrival.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "shop-repo" / "README.md"]
+LINKED = [*PAGES, *sorted((ROOT / "docs" / "research").glob("*.md")), *sorted(ROOT.glob("*/CARDS.md"))]
 CONSOLE = ("console", "sh", "shell", "bash")
 OURS = ("kubesched-lint ", "$ kubesched-lint ", "kubectl ", "$ kubectl ", "helm ", "$ helm ")
 
@@ -330,14 +331,14 @@ def test_the_page_on_sketches_names_every_field() -> None:
     assert not [field for field in sorted(fields) if f"`{field}`" not in page]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
     missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_headings_lead_to_one(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text())
     local = [(page.parent / target if target else page, anchor) for target, anchor in links if "://" not in target]

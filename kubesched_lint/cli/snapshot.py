@@ -72,7 +72,7 @@ def snapshot(
 
     Uses kubectl's kubeconfig, or the service account inside a pod, and needs only the verb `list`; `get` of /metrics
     also tells the feature gates. `check --rbac` prints the ClusterRole. Does not save environment variables, Secrets or
-    ConfigMaps. Saves only the ten annotations that scheduling reads; docs/snapshot.md names them.
+    ConfigMaps. Of annotations, saves only those that scheduling reads; docs/snapshot.md names them.
 
     Examples:
 

@@ -39,7 +39,6 @@ NOT_RUN = {
     r"kubesched-lint drain ": "takes seconds; tests/drain/test_drain_plans.py runs it and compares what it prints",
     r"kubesched-lint simulate fixtures/shop ": "takes seconds; test_simulate_documented.py compares what it prints",
     r"kubesched-lint lint .* --watch": "does not end; tests/cli/test_watch.py watches",
-    r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
     r"uvx kubesched-lint |pipx install ": "downloads a release from PyPI",
     r"kubectl krew ": "krew is not installed here; tests/scripts/test_artifacts.py reads the files",
     r"gh ": "asks GitHub about a release",

@@ -21,6 +21,7 @@ generate:
     python scripts/lint_options.py
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.project.config_schema
+    python scripts/site/reference.py
     python scripts/cloud_table.py
     python scripts/draw_pictures.py
     python scripts/draw_proofs.py

@@ -36,7 +36,9 @@ NAMING = {
     "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml": _PUBLISHED,
     "docs/ci.md": _PUBLISHED,
     "docs/ci-more.md": _PUBLISHED,
-    "docs/check.md": _PUBLISHED,
+    "examples/deploy-gates/argocd-presync.yaml": _PUBLISHED,
+    "examples/deploy-gates/github-actions.yml": _PUBLISHED,
+    "examples/deploy-gates/gitlab-ci.yml": _PUBLISHED,
 }
 """The files that name the version, and where: recipes install the version that they were tried with."""
 

@@ -72,8 +72,8 @@ def snapshot(
     """Save what scheduling reads from a live cluster, for --cluster.
 
     Uses kubectl's kubeconfig, or the service account inside a pod, and needs only the verb `list`; `get` of /metrics
-    also tells the feature gates. docs/snapshot.md has the ClusterRole. Does not save environment variables, Secrets or
-    ConfigMaps. Saves only the ten annotations that scheduling reads; docs/snapshot.md names them.
+    also tells the feature gates. `check --rbac` prints the ClusterRole. Does not save environment variables, Secrets or
+    ConfigMaps. Of annotations, saves only those that scheduling reads; docs/snapshot.md names them.
 
     Examples:
 
@@ -97,7 +97,7 @@ def snapshot(
         raise _failed(str(error)) from None
     if "Node" not in found.metadata["kinds"]:
         why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
-        raise _failed(f"{why}: nothing is written without nodes (docs/snapshot.md has the ClusterRole)")
+        raise _failed(f"{why}: nothing is written without nodes (`kubesched-lint check --rbac` prints the ClusterRole)")
     if found.failures and not allow_gaps:
         for gap in found.gaps:
             tell(f"missing: {gap}")
@@ -108,7 +108,7 @@ def snapshot(
     for gap in found.gaps:
         tell(f"missing: {gap}")
     if any("(403)" in gap for gap in found.gaps):
-        tell("docs/snapshot.md has the ClusterRole with all permissions that snapshot needs")
+        tell("`kubesched-lint check --rbac` prints the ClusterRole with all permissions that snapshot needs")
     if found.unknown_gates:
         tell(f"feature gates are unknown: {found.unknown_gates}; --feature-gates of lint and simulate states them")
 

@@ -1,6 +1,7 @@
 """Decide recorded cases again: predict each pod's result without reading the recorded answers.
 
-A case is one JSON object of the conformance recordings or of docs/verify.md: a cluster, and pods in order of arrival.
+A case is one JSON object of the conformance recordings (docs/research/recordings.md): a cluster, and pods in order of
+arrival.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def _namespaces(case: Case) -> Iterator[Namespace]:
 
     The API server sets the label kubernetes.io/metadata.name on every namespace. An object without it is what a user
     applied, not what the API server stored, and its labels prove nothing: none of the 6,074 decisions in the shared
-    recordings depends on the labels written there, on either side of a term (docs/verify.md has the counts).
+    recordings depends on the labels written there, on either side of a term (docs/research/recordings.md counts them).
     """
     for value in case.get("namespaces", ()):
         found = decode_namespace(value, "", None)

@@ -61,7 +61,7 @@ def read(app: Any, page: str, source: list[str]) -> None:
     text = source[0]
     if page == root_doc:
         text += "".join(navigation(text))
-    elif page.startswith("docs/reference/"):
+    elif page in ("docs/reference/commands", "docs/reference/library"):
         text = filled(page, text)
     elif page == "docs/decisions/README":
         text += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"

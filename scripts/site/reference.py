@@ -1,4 +1,8 @@
-"""The generated parts of the reference as Markdown: made when the site is built, so they are never old."""
+"""The generated parts of the reference as Markdown.
+
+Commands and names of the library are made when the site is built. ``python scripts/site/reference.py`` writes the keys
+of the configuration into their page, because people look them up without the site.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,39 @@ import ast
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-import kubesched_lint
-from kubesched_lint.project.config_schema import schema
-from kubesched_lint.rulebook.library import Rulebook
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+import kubesched_lint  # noqa: E402
+from kubesched_lint.project.config_schema import schema  # noqa: E402
+from kubesched_lint.rulebook.library import Rulebook  # noqa: E402
 
 _WIDTH = 100
+_KEYS = "<!-- generated: keys, from here to the end of the page -->"
 _HERE = re.compile(r"^<!-- The site has it here: .*-->$", re.MULTILINE)
 
 
 def filled(page: str, text: str) -> str:
-    """Return a page of docs/reference with its generated part. Raises ValueError if it does not name the page."""
-    parts = {"docs/reference/commands": commands, "docs/reference/configuration": keys, "docs/reference/library": names}
+    """Return a page of docs/reference with its generated part. Raises KeyError or ValueError for a page without one."""
+    parts = {"docs/reference/commands": commands, "docs/reference/library": names}
     before, after = _HERE.split(text)
     return "\n".join((before.rstrip(), "", *parts[page](), after))
+
+
+def with_keys(text: str) -> str:
+    """Return the page of keys with its generated part made anew. Raises ValueError if it has lost the mark."""
+    head, mark, _ = text.partition(_KEYS)
+    if not mark:
+        raise ValueError(f"the page has lost its mark {_KEYS}")
+    return "\n".join((head + mark, "", *keys(), ""))
 
 
 def commands() -> Iterator[str]:
@@ -118,3 +136,8 @@ def _code(text: str) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs" / "reference" / "configuration.md"
+    page.write_text(with_keys(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -73,7 +73,7 @@ def test_gaps_are_told_with_what_to_do(api: ApiServer, folder: Path) -> None:
     api.fails("/api/v1/persistentvolumes", status(403))
     done = run("snapshot", "-o", "c.json", cwd=folder)
     assert done.returncode == 0
-    assert "missing: persistentvolumes: forbidden (403)\ndocs/snapshot.md has the ClusterRole" in done.stderr
+    assert "missing: persistentvolumes: forbidden (403)\n`kubesched-lint check --rbac` prints" in done.stderr
     said = run("lint", str(ROOT / "fixtures/shop"), "-c", "c.json", "-v", cwd=folder)
     assert "gaps: persistentvolumes: forbidden (403)" in said.stdout
 
@@ -145,6 +145,7 @@ def test_a_snapshot_without_nodes_is_a_failure_and_leaves_the_old_file(api: ApiS
     done = run("snapshot", "-o", "c.json", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: nodes: forbidden (403): nothing is written without nodes (docs/snapshot.md has the ClusterRole)"
+        "error: nodes: forbidden (403): nothing is written without nodes "
+        "(`kubesched-lint check --rbac` prints the ClusterRole)"
     )
     assert (folder / "c.json").read_text() == "old"

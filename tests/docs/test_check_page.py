@@ -1,8 +1,9 @@
-"""The jobs of docs/check.md run against a stand-in API server, each as its service runs it."""
+"""The jobs of examples/deploy-gates run against a stand-in API server, each as its service runs it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,17 +18,16 @@ from tests.check.live import Live
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "check.md").read_text()
-
-
-def fence(name: str) -> str:
-    """The YAML fence whose first line names a file."""
-    (text,) = (each.split("```")[0] for each in PAGE.split("```yaml\n")[1:] if each.startswith(f"# {name}\n"))
-    return text
+GATES = ROOT / "examples" / "deploy-gates"
 
 
 def documents(name: str) -> list[Any]:
-    return list(yaml.safe_load_all(fence(name)))
+    return list(yaml.safe_load_all((GATES / name).read_text()))
+
+
+def test_the_pages_name_every_file() -> None:
+    pages = "".join((ROOT / "docs" / name).read_text() for name in ("check.md", "ci-more.md"))
+    assert not [file.name for file in GATES.iterdir() if f"`{file.name}`" not in pages]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def ran(work: Path, script: str, *flags: str, **variables: str) -> subprocess.Co
 
 
 def github(work: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    (workflow,) = documents(".github/workflows/deploy.yml")
+    (workflow,) = documents("github-actions.yml")
     (step,) = (one for one in workflow["jobs"]["check"]["steps"] if one.get("name") == "Check")
     assert workflow["jobs"]["deploy"]["needs"] == "check"
     assert "${{" not in step["run"], "an input pasted into a script is a command of whoever wrote it"
@@ -79,7 +79,7 @@ def test_broken_glass_of_github_goes_on_with_its_reason(work: Path) -> None:
 
 @pytest.mark.parametrize(("reason", "code"), [("", 1), ("INC-42", 0)])
 def test_the_job_of_gitlab_keeps_the_report_whatever_it_says(work: Path, reason: str, code: int) -> None:
-    (pipeline,) = documents(".gitlab-ci.yml")
+    (pipeline,) = documents("gitlab-ci.yml")
     job = pipeline["kubesched-check"]
     assert pipeline["stages"].index(job["stage"]) < pipeline["stages"].index(pipeline["deploy"]["stage"])
     assert job["variables"] == {"KUBECONFIG": "$KUBECONFIG_OF_CHECK"}
@@ -90,20 +90,18 @@ def test_the_job_of_gitlab_keeps_the_report_whatever_it_says(work: Path, reason:
         assert "shop/web" in (work / path).read_text()
 
 
-def test_the_workflows_are_what_the_services_schemas_ask_for(tmp_path: Path) -> None:
+def test_the_workflows_are_what_the_services_schemas_ask_for() -> None:
     checker = pytest.importorskip("check_jsonschema")
     runner = pytest.importorskip("click.testing").CliRunner()
-    for schema, name in (("github-workflows", ".github/workflows/deploy.yml"), ("gitlab-ci", ".gitlab-ci.yml")):
-        file = tmp_path / "file.yml"
-        file.write_text(fence(name))
-        done = runner.invoke(checker.main, ["--builtin-schema", f"vendor.{schema}", str(file)])
+    for schema, name in (("github-workflows", "github-actions.yml"), ("gitlab-ci", "gitlab-ci.yml")):
+        done = runner.invoke(checker.main, ["--builtin-schema", f"vendor.{schema}", str(GATES / name)])
         assert done.exit_code == 0, done.output
 
 
 def test_the_hook_of_argo_cd_stops_the_sync(work: Path) -> None:
     """The arguments of its container, with the clone where the init container puts it."""
-    account, binding = documents("account.yaml")
-    (job,) = documents("presync.yaml")
+    account, binding = documents("argocd-account.yaml")
+    (job,) = documents("argocd-presync.yaml")
     assert binding["roleRef"]["name"] == yaml.safe_load(cluster_role("kubesched-lint-check"))["metadata"]["name"]
     assert binding["subjects"][0]["name"] == account["metadata"]["name"]
     spec = job["spec"]["template"]["spec"]
@@ -119,7 +117,14 @@ def test_the_hook_of_argo_cd_stops_the_sync(work: Path) -> None:
 
 
 def test_the_hook_itself_has_no_finding(work: Path) -> None:
-    (work / "presync.yaml").write_text(fence("presync.yaml"))
+    shutil.copy(GATES / "argocd-presync.yaml", work / "presync.yaml")
     done = called("lint", "presync.yaml", "--partial", cwd=work)
     assert done.returncode == 0, done.stdout
     assert "no findings" in done.stdout
+
+
+def test_flux_applies_the_application_after_the_check() -> None:
+    check, application = documents("flux.yaml")
+    assert application["spec"]["dependsOn"] == [{"name": check["metadata"]["name"]}]
+    assert check["spec"]["wait"]
+    assert check["spec"]["force"], "a Job cannot be changed"

@@ -31,7 +31,7 @@ USING = [
     ROOT / "action.yml",
     ROOT / "docs/ci.md",
     ROOT / "docs/ci-more.md",
-    ROOT / "docs/check.md",
+    ROOT / "examples/deploy-gates/github-actions.yml",
     ROOT / "examples/shop-repo/.github/workflows/kubesched.yml",
 ]
 
@@ -75,7 +75,7 @@ def test_recipes_name_images_with_their_digests() -> None:
     recipes = [
         ROOT / "docs/ci.md",
         ROOT / "docs/ci-more.md",
-        ROOT / "docs/check.md",
+        *(ROOT / "examples/deploy-gates").iterdir(),
         *(ROOT / "examples").rglob(".gitlab-ci.yml"),
         *(ROOT / "templates").rglob("*.yml"),
     ]

@@ -43,7 +43,7 @@ def test_the_navigation_has_every_page_once(conf: dict[str, Any]) -> None:
     pages = [(folder / f"{page}.md").resolve() for page in listed]
     assert len(set(pages)) == len(pages)
     wanted = {*ROOT.glob("*.md"), *folder.glob("*.md"), *folder.glob("reference/*.md")} - {folder / "README.md"}
-    wanted |= {ROOT / "rules" / "README.md", ROOT / "rules" / "CARDS.md", ROOT / "workloads" / "README.md"}
+    wanted |= {ROOT / kind / name for kind in ("rules", "workloads") for name in ("README.md", "CARDS.md")}
     assert set(pages) == wanted | {folder / "decisions" / "README.md"}
     assert re.findall(r"^:caption: (.+)$", start, re.MULTILINE) == re.findall(r"^## (.+)$", start, re.MULTILINE)[:5]
 

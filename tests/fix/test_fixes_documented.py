@@ -39,8 +39,10 @@ def test_the_commands_of_the_page_do_what_it_shows(tmp_path: Path) -> None:
     assert '"fixes"' in (tmp_path / "out.sarif").read_text()
 
 
-def test_the_code_of_the_page_is_that_of_the_fix_it_describes() -> None:
-    (code,) = fences("python")
+def test_the_code_of_the_page_on_cards_is_that_of_the_fix_it_describes() -> None:
+    (code,) = re.findall(
+        r"^```python\n(def fix.*?)^```$", (ROOT / "rules/CARDS.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     assert 'Append((*hazard.at, "matchLabelKeys"), "pod-template-hash"' in code
     described = (ROOT / "kubesched_lint/analysis/remedies/rollouts.py").read_text()
     assert 'Append((*term, "matchLabelKeys"), label, after=("labelSelector",))' in described

@@ -259,8 +259,8 @@ RECIPES = [
     *(ROOT / "packaging").rglob("*.y*ml"),
     ROOT / "docs" / "ci.md",
     ROOT / "docs" / "ci-more.md",
-    ROOT / "docs" / "check.md",
     *(ROOT / "examples").rglob("*.yml"),
+    *(ROOT / "examples" / "deploy-gates").glob("*.yaml"),
     ROOT / ".pre-commit-hooks.yaml",
 ]
 

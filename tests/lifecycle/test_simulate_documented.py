@@ -1,4 +1,4 @@
-"""What docs/simulate.md says, done: its commands print what it shows, its tables name what there is."""
+"""What docs/simulate.md says, done: its commands print what it shows, and a schema describes its JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.limits import MOST_PODS
@@ -18,6 +20,7 @@ from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/simulate.md").read_text()
+SCHEMA = json.loads((ROOT / "kubesched_lint/schemas/simulate.schema.json").read_text())
 SHOWN = re.findall(r"^```console\n(.*?)\n```\n(?:\n```text\n(.*?)\n```\n)?", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -38,18 +41,42 @@ def test_each_command_of_the_page_prints_what_it_shows(command, shown):
 
 
 def test_the_page_has_as_many_commands_as_it_had():
-    assert len(SHOWN) == 7
+    assert len(SHOWN) == 5
 
 
-def test_the_table_of_fields_names_exactly_those_of_the_json():
-    (command,) = (command for command, _ in SHOWN if command.endswith("--format json"))
-    value = json.loads(run(command).stdout)
-    table = PAGE.split("One object:")[1]
-    for name in value:
-        assert f"`{name}" in table
-    cell = value["workloads"][0]["cells"][0]
-    documented = set(re.findall(r"`(?:cells\[\])?\.(\w+)`", table))
-    assert documented == set(cell)
+REFUSED = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: -1}}"
+SHOP = ("fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        SHOP,
+        (*SHOP, "--never-ready", "shop/db", "--events", "deploy,rollout"),
+        (*SHOP, "--events", "deploy", "--lose", "zone=eu-west-1a", "--scale", "cache=2"),
+        ("fixtures/company/repo", "--cluster", "fixtures/company/cluster.json", "--no-config"),
+        ("REFUSED", *SHOP),
+    ],
+    ids=["all events", "never ready", "hypotheses", "environments", "refused"],
+)
+def test_the_schema_describes_every_key_of_the_json(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "refused.yaml").write_text(REFUSED)
+    words = [str(tmp_path / "refused.yaml") if word == "REFUSED" else word for word in arguments]
+    value = json.loads(called("simulate", *words, "--format", "json", cwd=ROOT).stdout)
+    assert value["workloads"]
+    assert bool(value["refused"]) >= ("REFUSED" in arguments)
+    Draft202012Validator.check_schema(SCHEMA)
+    Draft202012Validator(closed(SCHEMA)).validate(value)
+
+
+def closed(schema: Any) -> Any:
+    """The schema, which takes no key that it does not describe."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: closed(value) for key, value in schema.items()}
+    return {**found, "additionalProperties": False} if isinstance(found.get("properties"), dict) else found
 
 
 def test_events_and_limits_of_the_page_are_those_of_the_code():

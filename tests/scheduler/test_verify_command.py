@@ -1,4 +1,4 @@
-"""``kubesched-lint verify`` from the outside, and the recording script of docs/verify.md."""
+"""``kubesched-lint verify`` from the outside, and the recording script that docs/verify.md names."""
 
 from __future__ import annotations
 
@@ -148,8 +148,7 @@ else:
 
 
 def test_the_documented_script_records_cases_that_verify(tmp_path: Path) -> None:
-    """The Python block of docs/verify.md is run against a kubectl that lists a small cluster."""
-    script = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "verify.md").read_text(), re.DOTALL)[0]
+    """It is run against a kubectl that lists a small cluster."""
     waiting = pod("3")
     waiting["metadata"]["uid"] = "u"
     waiting["status"] = {
@@ -163,10 +162,14 @@ def test_the_documented_script_records_cases_that_verify(tmp_path: Path) -> None
     kubectl = tmp_path / "kubectl"
     kubectl.write_text(KUBECTL.format(python=sys.executable, path=str(tmp_path / "held.json")))
     kubectl.chmod(0o755)
-    (tmp_path / "record.py").write_text(script)
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     made = subprocess.run(
-        [sys.executable, "record.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "examples" / "record.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     (tmp_path / "mine.jsonl").write_text(made.stdout)
     result = verify(tmp_path / "mine.jsonl")

@@ -41,9 +41,10 @@ def test_every_file_names_the_version_that_is_released(name: str) -> None:
 
 
 def test_every_page_with_recipes_names_it_wherever_it_names_one() -> None:
-    pages = {str(file.relative_to(release.ROOT)): file.read_text() for file in (release.ROOT / "docs").glob("*.md")}
+    files = (*(release.ROOT / "docs").glob("*.md"), *(release.ROOT / "examples" / "deploy-gates").iterdir())
+    pages = {str(file.relative_to(release.ROOT)): file.read_text() for file in files}
     recipes = {name: text for name, text in pages.items() if "/kubesched-lint:" in text}
-    assert recipes.keys() == {name for name in release.NAMING if name.startswith("docs/")}
+    assert recipes.keys() == {name for name in release.NAMING if name.startswith(("docs/", "examples/"))}
     for name, text in recipes.items():
         assert __version__ not in release.naming(text, release.NAMING[name], "9.8.7")
 

@@ -1,7 +1,7 @@
 """Compare our predictions with recorded lifecycles: the model's phase by phase, and those of ``lint`` and ``simulate``.
 
 ``lifecycle.conformance`` replays a recording with the model alone. This module also converts the recording to recorded
-deployments (docs/verify.md), so that ``lint`` and ``simulate`` predict it as they do for a user.
+deployments (docs/research/recordings.md), so that ``lint`` and ``simulate`` predict it as they do for a user.
 """
 
 from __future__ import annotations

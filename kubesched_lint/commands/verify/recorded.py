@@ -80,7 +80,7 @@ class RecordedPhase(Struct, frozen=True):
 
 
 class Deployment:
-    """One record. Raises KeyError, TypeError or ValueError if it does not have the format in docs/verify.md."""
+    """One record of docs/research/recordings.md. Raises KeyError, TypeError or ValueError if it has another format."""
 
     def __init__(self, case: Recorded) -> None:
         self.name = str(case["id"])

@@ -82,7 +82,7 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
             continue
         is_shared = len(of_word) > 1 and all(map(_wants_nodes, of_word))
         later = [reason for reason in of_word if word_ in _BAD_HERE and not _is_of_a_rollout(reason)]
-        later = later if len(later) > 1 and any(map(_is_of_a_rollout, every)) else []
+        later = later if any(map(_is_of_a_rollout, every)) else []
         lines = list(_lines_of(simulation, [reason for reason in of_word if reason not in later], most, is_shared))
         lines += [_named_alone(simulation, later)] if later else []
         more = UNLESS if is_shared else _of_cells(simulation) if word_ == UNKNOWN else ""

@@ -26,7 +26,7 @@ from kubesched_lint.report.plan_text import as_text
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
 from tests.plan.test_plan_command import company, found, git
-from tests.program import called
+from tests.program import called, lines_on_a_terminal
 
 CASE = ROOT / "fixtures/outsiders/one-overlay-only/plan-prod"
 
@@ -49,14 +49,13 @@ def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: P
     assert "prod and staging" in lines[-1]
 
 
-def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
     text = called("plan", ".", cwd=repo).stdout
     assert len(text.splitlines()) <= 30
-    monkeypatch.setenv("COLUMNS", "80")
-    on_a_terminal = called("plan", ".", cwd=repo).stdout.splitlines()
+    on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
+    assert on_a_terminal[0] == text.splitlines()[0]
     assert len(on_a_terminal) <= 30
     assert max(map(len, on_a_terminal)) <= 80
-    monkeypatch.delenv("COLUMNS")
     comment = called("plan", ".", "--format", "markdown", cwd=repo).stdout
     assert len(comment.splitlines()) <= 40
     for words in ("not established", "not proven", "forever", "would be an error", " other  "):

@@ -56,8 +56,9 @@ def judged_in_short(plan: Plan) -> str:
 
 
 def _has_each_a_cluster(plan: Plan) -> bool:
-    """Whether the words about the cluster name every environment, as they do for targets, or there is none."""
-    return all(f"{name}: " in plan.cluster for name in plan.environments)
+    """Whether the words about the cluster begin with some environments, as those of several targets do, or none is."""
+    named = plan.cluster.partition(": ")[0].split(", ")
+    return not plan.environments or named[0] in plan.environments
 
 
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:

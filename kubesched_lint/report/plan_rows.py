@@ -120,8 +120,8 @@ def rows_of(plan: Plan) -> Rows:
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
     changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
-    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, ()))
-    own = {one.object for one in changed}
+    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, severe))
+    own = {one.object for one in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,

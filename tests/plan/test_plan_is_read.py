@@ -103,6 +103,17 @@ def test_a_cause_is_told_in_the_words_of_lint(repo: Path) -> None:
     assert cause in called("lint", ".", cwd=repo).stdout.replace("\n  ", " ")
 
 
+def test_what_becomes_of_an_unchanged_workload_is_told_once(repo: Path) -> None:
+    """Its row has the cause; the finding about it is no second line."""
+    nodes = json.loads((repo / "cluster/nodes.json").read_text())
+    nodes["items"] = [n for n in nodes["items"] if n["metadata"]["labels"].get("pool") != "ingress"]
+    (repo.parent / "fewer.json").write_text(json.dumps(nodes))
+    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json")
+    text = called("plan", ".", *ask, cwd=repo).stdout
+    assert text.count("none of the 7 nodes matches pool=ingress") == 1
+    assert "help (nodeselector-matches-nothing): " in text
+
+
 # --- the first sentence -----------------------------------------------------------------------------------------------
 
 

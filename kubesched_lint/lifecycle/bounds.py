@@ -196,7 +196,8 @@ def _spread_ceiling(
     if meanwhile.lost:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
-    why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    fewest = f"the {domain_word(constraint.topology_key)} with the fewest holds {bound.least}"
+    why = f"spread over {constraint.topology_key} lets in {total}: {fewest}"
     return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
@@ -269,7 +270,7 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
-    why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
+    why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
     return Counted(min(total, wanted), why, near=hosts.who(setting))
 
 

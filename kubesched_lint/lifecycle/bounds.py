@@ -19,7 +19,16 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
+from kubesched_lint.lifecycle.event_bounds import (
+    NO_NODE,
+    NO_POD_NEAR,
+    NOTHING_ELSE,
+    ON_ALL,
+    ON_NOTHING,
+    PORTS,
+    Counted,
+    Meanwhile,
+)
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -116,7 +125,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
             yield ceiling
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
-            yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
+            yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
         yield Counted(total, why, rests_on=ON_NOTHING)

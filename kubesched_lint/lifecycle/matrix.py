@@ -473,4 +473,4 @@ def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
     short = sorted(quotas.refused_in(setting, event, number))
     granted = quotas.cap(setting, number if number in short else short[0])
     quota, numbers = ("a quota", "") if granted is None else (granted.name, f" ({granted.allows})")
-    return f"a proof: {quota} may refuse pods of its namespace, which is not simulated{numbers}"
+    return f"a proof: {quota} may refuse pods, which is not simulated{numbers}"

@@ -11,7 +11,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.counted_cells import what_is_open
-from kubesched_lint.lifecycle.event_bounds import NO_NODE
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NO_POD_NEAR
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.report.premises import without_more_nodes
@@ -97,7 +97,8 @@ def cause_of(cell: Cell) -> str:
 
 def wants_nodes(cell: Cell) -> bool:
     """Whether a node that comes may help what fails here."""
-    return word(cell) == FAILS_HERE and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
+    is_open = word(cell) == FAILS_HERE and not cell.why.startswith(NO_POD_NEAR)
+    return is_open and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
 
 
 def _lacking(missing: str) -> str:

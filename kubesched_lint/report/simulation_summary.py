@@ -76,27 +76,30 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
     While some rollouts fail, workloads that fail only in later events are named without a reason.
     """
     every = _without_repeats(reasons(simulation))
+    has_rollouts = any(map(_is_of_a_rollout, every))
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
-        if not of_word:
-            continue
-        is_shared = len(of_word) > 1 and all(map(_wants_nodes, of_word))
-        later = [reason for reason in of_word if word_ in _BAD_HERE and not _is_of_a_rollout(reason)]
-        later = later if any(map(_is_of_a_rollout, every)) else []
-        lines = list(_lines_of(simulation, [reason for reason in of_word if reason not in later], most, is_shared))
-        lines += [_named_alone(simulation, later)] if later else []
-        more = UNLESS if is_shared else _of_cells(simulation) if word_ == UNKNOWN else ""
-        yield f"{palette.severity(_SEVERITIES[word_], _HEADS[word_])}{more}"
-        for line in lines:
-            yield from wrapped(f"  {line}", room, 4)
+        for helps in (False, True):
+            told = [reason for reason in of_word if _wants_nodes(reason) is helps]
+            if told:
+                more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
+                yield f"{palette.severity(_SEVERITIES[word_], _HEADS[word_])}{more}"
+                for line in _lines_of(simulation, told, most, has_rollouts=has_rollouts):
+                    yield from wrapped(f"  {line}", room, 4)
 
 
-def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int, is_shared: bool) -> Iterator[str]:
+def _lines_of(
+    simulation: SimulationReport, of_word: Sequence[Reason], most: int, *, has_rollouts: bool
+) -> Iterator[str]:
+    later = [r for r in of_word if has_rollouts and r.word in _BAD_HERE and not _is_of_a_rollout(r)]
+    told = [reason for reason in of_word if reason not in later]
     most += len(told) == most + 1  # a line that says so would be as long
-    yield from (_told(simulation, reason, says_unless=not is_shared) for reason in told[:most])
+    yield from (_told(simulation, reason) for reason in told[:most])
     if len(told) > most:
         left = {number for reason in told[most:] for number in reason.cells}
         yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
+    if later:
+        yield _named_alone(simulation, later)
 
 
 def _is_of_a_rollout(reason: Reason) -> bool:
@@ -130,21 +133,19 @@ def _wants_nodes(reason: Reason) -> bool:
     return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
 
 
-def _told(simulation: SimulationReport, reason: Reason, *, says_unless: bool) -> str:
-    """Return ``shop/web (deploy, rollout): CAUSE (PATH:LINE)``; more than one workload has no common line.
+def _told(simulation: SimulationReport, reason: Reason) -> str:
+    """Return ``shop/web (zone loss): CAUSE (PATH:LINE)``; more than one workload has no common line.
 
-    The matrix marks the events that fail.
+    The matrix marks the events of what fails from the start, and of what is unknown in many.
     """
     names = names_of(simulation, reason.cells)
     whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
     cells = [cell for each in reason.cells.values() for cell in each]
-    events = "every event" if reason.word == REFUSED else events_of(cells, simulation.events)
-    is_marked = reason.word == FAILS or (reason.word in _BAD_HERE and _is_of_a_rollout(reason))
-    when = "" if is_marked else f" ({events})"
+    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
+    when = f" ({events_of(cells, simulation.events)})" if is_of_few else ""
     place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
     line = f" ({at(place)})" if place is not None else ""
-    unless = UNLESS if says_unless and _wants_nodes(reason) else ""
-    return f"{whose}{when}: {said(reason)}{unless}{line}"
+    return f"{whose}{when}: {said(reason)}{line}"
 
 
 def worst(cells: Iterable[Cell]) -> str:

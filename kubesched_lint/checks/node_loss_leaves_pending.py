@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.node import ZONE, domain_word
 from kubesched_lint.model.workload import asked_to_survive
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
@@ -48,7 +48,9 @@ def _found(it: Member, of: str) -> Iterator[Hazard]:
             "replicas": replicas,
             "what": f"{of} {name}" if len(left_over) == 1 else f"any of {len(left_over)} {of}s (for example {name})",
         },
-        related=tuple(Place(t.path, "each replica needs a domain of its own") for t in it.kept_apart),
+        related=tuple(
+            Place(t.path, f"each replica needs a {domain_word(t.topology_key)} of its own") for t in it.kept_apart
+        ),
     )
 
 

@@ -19,7 +19,16 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
+from kubesched_lint.lifecycle.event_bounds import (
+    NO_NODE,
+    NO_POD_NEAR,
+    NOTHING_ELSE,
+    ON_ALL,
+    ON_NOTHING,
+    PORTS,
+    Counted,
+    Meanwhile,
+)
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -116,7 +125,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
             yield ceiling
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
-            yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
+            yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
         yield Counted(total, why, rests_on=ON_NOTHING)
@@ -196,7 +205,8 @@ def _spread_ceiling(
     if meanwhile.lost:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
-    why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    fewest = f"the {domain_word(constraint.topology_key)} with the fewest holds {bound.least}"
+    why = f"spread over {constraint.topology_key} lets in {total}: {fewest}"
     return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
@@ -269,7 +279,7 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
-    why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
+    why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
     return Counted(min(total, wanted), why, near=hosts.who(setting))
 
 

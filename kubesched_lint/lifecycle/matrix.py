@@ -472,5 +472,5 @@ def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
     """Return which quota refuses pods of a workload, or of the first one that it does."""
     short = sorted(quotas.refused_in(setting, event, number))
     granted = quotas.cap(setting, number if number in short else short[0])
-    quota = granted.why if granted is not None else "a quota keeps pods from being made"
-    return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
+    quota, numbers = ("a quota", "") if granted is None else (granted.name, f" ({granted.allows})")
+    return f"a proof: {quota} may refuse pods, which is not simulated{numbers}"

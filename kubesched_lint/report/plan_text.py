@@ -41,17 +41,18 @@ def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
 
 def _in_short(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     rows = rows_of(plan)
-    for title, entries in (("Changed", rows.changed), ("Elsewhere", rows.elsewhere)):
-        lines = [*_entries(entries, palette, room), *(_elsewhere(rows, palette, room) if title == "Elsewhere" else ())]
+    changed = list(_entries(rows.changed, palette, room))
+    elsewhere = [*_entries(rows.elsewhere, palette, room), *_elsewhere(rows, palette, room)]
+    for title, lines in ((f"Changed from {plan.before} to {plan.after}", changed), ("Elsewhere", elsewhere)):
         if lines:
             yield ""
-            yield palette.bold(title)
+            yield palette.bold(visible(title))
             yield from lines
     yield ""
-    for line in filter(None, (rows.same, rows.room)):
-        yield from wrapped(visible(line), room, 2)
+    yield from wrapped(visible(rows.same), room, 2) if rows.same else ()
     yield from _end(plan, room)
-    yield from wrapped(visible(f"{words.judged(plan)}; -v tells all"), room, 2)
+    sides = "" if changed else f" from {plan.before} to {plan.after}"
+    yield from wrapped(visible(f"{words.judged_in_short(plan)}{sides}; -v: more"), room, 2)
 
 
 def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[str]:

@@ -156,10 +156,7 @@ _WORDS = (
     ("OnDelete", "pods are replaced only when somebody deletes them"),
     (NOT_CONCERNED_MARK, "the event does not affect the workload, or it has no autoscaler"),
 )
-_TERMS = (
-    ("counting", "bounds for every order of events and any scheduler; the range between them was not searched"),
-    ("random trace", "one random order of events, simulated with the exact scheduler: an example, not a proof"),
-)
+_TERMS = (("random trace", "one random order of events, simulated with the exact scheduler: an example, not a proof"),)
 
 
 def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -10,6 +11,7 @@ from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.text import first_few
 
+_AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
 
@@ -18,6 +20,14 @@ def annotated(location: Location) -> Location:
     if location.near is None and location.path.endswith(RENDERED):  # a template that is not here
         return Location(location.path.removesuffix(RENDERED), Span(1, 1, 1, 1))
     return location.near or location
+
+
+def nodes_in_short(cluster: str) -> str:
+    """Return ``9 nodes (cluster/nodes.json, 8 days old)`` for the description of a cluster."""
+    words = _AGE.sub(r", \1 old", cluster.partition(";")[0])
+    nodes, of, source = words.partition(" from ")
+    source = source.replace(" (a sketch)", ", a sketch")
+    return f"{nodes.rstrip(',')}{of and f' ({source})'}"
 
 
 def subject(finding: Finding, first: Finding) -> str:

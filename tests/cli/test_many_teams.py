@@ -15,7 +15,7 @@ from kubesched_lint.cli.app import app
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
-from tests.teams import MISTAKE, write_repo, write_team
+from tests.teams import MISTAKE, workload, write_repo, write_team
 
 
 def run(*args: str) -> Result:
@@ -115,3 +115,40 @@ def test_every_command_counts_the_same_findings(repo: Path) -> None:
     gone = json.loads(run("plan", "HEAD", "apps", "--format", "json").stdout)["findings"]["gone"]
     assert {one["rule"] for one in gone} == {MISTAKE}
     assert len(gone) == len({json.dumps(one["location"]) for one in gone}) == 2
+
+
+def test_a_plan_over_targets_counts_as_lint_does(repo: Path) -> None:
+    """What several targets read, or the folders of one object say alike, is one finding: new, gone or as before."""
+    for name in ("eu", "us"):
+        nodes = "nodes: [{name: w, count: 3, labels: {pool: general}, allocatable: {cpu: '8', memory: 32Gi}}]"
+        (repo / f"{name}.yaml").write_text(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{nodes}\n")
+    target = '[[targets]]\nname = "{}"\npaths = ["teams/*/{}"]\ncluster = "{}.yaml"\n'
+    targets = [("prod-eu", "prod", "eu"), ("prod-us", "prod", "us"), ("staging", "staging", "eu")]
+    (repo / "kubesched.toml").write_text("".join(target.format(*each) for each in targets))
+
+    def write(*teams: str) -> None:
+        for team in teams:
+            for folder in (repo / "teams" / team / name for name in ("prod", "staging")):
+                folder.mkdir(parents=True)
+                (folder / "web.yaml").write_text(workload("web", team, pool="genral"))
+
+    def found() -> int:
+        return sum(json.loads(run("lint", "--format", "json").stdout)["summary"]["findings"].values())
+
+    write("a", "b")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    assert (before := found()) == 2
+    write("c")
+    assert found() == 3
+    changed = json.loads(run("plan", "HEAD", "--format", "json").stdout)["findings"]
+    assert (len(changed["new"]), sum(changed["unchanged"].values()), changed["gone"]) == (1, before, [])
+    text = run("plan", "HEAD").stdout
+    assert "1 error new" in text
+    assert "as before: 2 findings" in text
+    assert "judged prod-eu, prod-us and staging, each on its cluster; -v: more" in text
+    for folder in ("prod", "staging"):
+        (repo / "teams" / "a" / folder / "web.yaml").unlink()
+    changed = json.loads(run("plan", "HEAD", "--format", "json").stdout)["findings"]
+    assert (len(changed["new"]), len(changed["gone"]), sum(changed["unchanged"].values())) == (1, 1, 1)

@@ -152,7 +152,7 @@ def _ends(scene: Scene, resources: Sequence[str], parts: int) -> tuple[Ends | No
             for turn, side in enumerate(scene.sides)
         )
     except work.OutOfWorkError as reason:
-        return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
+        return None, (f"what the change does to room, evictions and added nodes is unknown: {reason}",)
     return (old, new), ()
 
 

@@ -35,12 +35,11 @@ def as_html(plan: Plan) -> Iterator[str]:
     if rows.changed:
         yield from part("changed", "Changed", _entries(rows.changed))
     other = [*map(finding_line, rows.findings), *rows.lines]
-    counted = [*filter(None, (rows.same, rows.room))]
     if rows.elsewhere or other:
         entries = _entries(rows.elsewhere) if rows.elsewhere else ()
         yield from part("elsewhere", "Elsewhere", (*entries, *(_list(other) if other else ())))
-    if counted:
-        yield from _list(counted)
+    if rows.same:
+        yield from _list([rows.same])
     yield from _in_full(plan)
     yield "</main>\n</body>\n</html>\n"
 

@@ -240,7 +240,8 @@ def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tm
     script = f"case \"$2\" in nodes) echo '{node}';; nodepools.karpenter.sh) echo '{pools}';; esac"
     fake_kubectl(tmp_path, script)
     done = terminal()
-    assert yaml.safe_load(done.stdout)["pools"] == [{"name": "general", "autoscaler": "karpenter"}]
+    general = {"name": "general", "autoscaler": "karpenter", "expireAfter": "720h"}
+    assert yaml.safe_load(done.stdout)["pools"] == [general]
     assert "running kubectl get nodepools.karpenter.sh -o json" in done.stderr
     fake_kubectl(tmp_path, script.replace(f"echo '{pools}'", "echo forbidden >&2; exit 1"))
     done = terminal()

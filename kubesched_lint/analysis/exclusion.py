@@ -78,7 +78,9 @@ class _Crowds:
             return None  # pods on a node without the label exclude nobody
         needed = sum(self._needed(member, key) for member in members)
         domains = len(self._world.index.domains_with(key, nodes))
-        return Crowd(tuple(members), needed, domains) if needed > domains else None
+        if needed <= domains:
+            return None
+        return Crowd(tuple(one for one in self._of.values() if one in members), needed, domains)
 
     def _needed(self, demand: Demand, key: str) -> int:
         return demand.count if self._exclude(demand, demand, key) else 1

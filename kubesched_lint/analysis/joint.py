@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.exclusion import crowded
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.programme import most_pods
@@ -41,7 +42,8 @@ T = TypeVar("T")
 
 POD_LIMIT = "the pod limit"
 """What is short if nodes take no more pods, whatever these request."""
-GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
+APART = "anti-affinity"
+GROUPS = ("resources", "host ports", APART, "spread", "affinity")
 
 
 class Impossible(Struct, frozen=True):
@@ -218,7 +220,16 @@ def overfull(problem: Problem) -> Impossible | None:
             room = sum(max(c.room[r], 0) * c.size for c in classes) - taken[r]
             if wanted[r] > room:
                 return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
-    return _overfull_port(problem)
+    return _overfull_port(problem) or _crowded(problem)
+
+
+def _crowded(problem: Problem) -> Impossible | None:
+    """Workloads that exclude one another from more domains than there are; None without them."""
+    found = crowded(problem.world, problem.demands)
+    if found is None:
+        return None
+    wanted = sum(demand.count for demand in found.demands)
+    return Impossible(found.demands, wanted, wanted - (found.needed - found.domains), (APART,))
 
 
 def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -> Callable[[NodeSet], bool]:

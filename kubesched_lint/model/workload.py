@@ -99,6 +99,8 @@ class Workload(Distinct, frozen=True):
     min_ready_seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    eviction_notes: tuple[tuple[str, str], ...] = ()
+    """Annotations of its pods that tell autoscalers whether they may evict them."""
     suspended: str = ""
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
     """
@@ -141,6 +143,11 @@ class Workload(Distinct, frozen=True):
     def __str__(self) -> str:
         return str(self.ref)
 
+
+DO_NOT_DISRUPT, SAFE_TO_EVICT = "karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"
+"""The name of ``DO_NOT_DISRUPT`` before NodePools."""
+EVICTION_NOTES = (DO_NOT_DISRUPT, SAFE_TO_EVICT, DO_NOT_EVICT)
 
 SURVIVES = "kubesched-lint.io/survive"
 """Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""

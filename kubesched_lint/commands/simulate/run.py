@@ -38,7 +38,7 @@ from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
 from kubesched_lint.lifecycle.picture import Picture, picture
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, zones
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import Cell, cut_short, refused
@@ -48,6 +48,7 @@ from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.releases import not_modelled
@@ -297,6 +298,15 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
             yield from (WorkloadSkew(workload, skew) for skew in known[alike])
 
 
+def _without_zones(events: Sequence[str], setting: Setting) -> Iterator[str]:
+    """Say why no zone can be lost, and how to lose nodes by another label."""
+    if "zone-loss" in events and setting.nodes and not zones(setting):
+        key = grouping_key(setting.pods, setting.index)
+        value = next(iter(setting.index.domains(key)), "")
+        instead = f"; --lose {key}={value} loses the nodes with this label" if value else ""
+        yield f"no zones: no node has the label {ZONE}{instead}"
+
+
 def _first(names: Sequence[str]) -> str:
     return first_few(names)
 
@@ -343,5 +353,6 @@ def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
     yield from mutation_notes(world)
+    yield from _without_zones(asked.events, setting)
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

@@ -25,7 +25,7 @@ from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import SCALED, Strategy, Workload
+from kubesched_lint.model.workload import EVICTION_NOTES, SCALED, Strategy, Workload
 
 
 def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
@@ -55,6 +55,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         min_ready_seconds=count(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
         labels=own_labels,
         annotations=labels(meta, "annotations", ("metadata",)),
+        eviction_notes=_eviction_notes(template_meta),
         uid=text(meta, "uid", ("metadata",)),
         # A template in a manifest can be read again from the document; one from a snapshot cannot, so it is kept.
         template=None if isinstance(source, Document) and source.value is value else template,
@@ -62,6 +63,13 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         order=order,
         **(replicas | _of_kind(kind, spec, namespace, source)),
     )
+
+
+def _eviction_notes(template_meta: Value) -> tuple[tuple[str, str], ...]:
+    written = template_meta.get("annotations")
+    if not isinstance(written, dict):
+        return ()
+    return tuple((key, written[key]) for key in EVICTION_NOTES if isinstance(written.get(key), str))
 
 
 def _selector(kind: str, spec: Value, pod: Pod) -> Selector | None:

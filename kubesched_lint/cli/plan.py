@@ -28,7 +28,7 @@ from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
 from kubesched_lint.commands.plan.targets import together
-from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.commands.plan.version import Version, check_not_empty
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
@@ -216,7 +216,7 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
     if not asked.base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
         after = Version(first_few(paths), manifests, options)
-        _check_not_empty(after)
+        check_not_empty(after)
         return judge(as_it_runs(after, cluster), after, running=True, former=given)
     # The cluster of two commits is today's: what differs there is no change of one side.
     beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
@@ -229,7 +229,7 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
         after = replace(after, errors=tuple(changed_submodules(*sides)))
         if given is None and beside and sides[0].folder:
             given = _former(beside[0], sides[0].folder, settings)
-        _check_not_empty(before, after)
+        check_not_empty(before, after)
         return judge(before, after, former=given)
 
 
@@ -248,12 +248,6 @@ def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
         except (ClusterError, OSError) as error:
             tell(f"the cluster before the change is taken for that after it: {error}")
             return None
-
-
-def _check_not_empty(*versions: Version) -> None:
-    """Raise ValueError if no version has an object: a path is wrong then, and no change would be no answer."""
-    if all(version.manifests.is_empty for version in versions):
-        raise ValueError("no Kubernetes object found: nothing was compared")
 
 
 def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:

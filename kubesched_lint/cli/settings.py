@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
-from kubesched_lint.clock import VARIABLE, ClockError, now, today
+from kubesched_lint.clock import VARIABLE, ClockError, fresh_since, now, today
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import InputError, Severity
@@ -80,7 +79,7 @@ class Settings(Struct, frozen=True):
             self.maybe("scheduler-config") or "",
             self.maybe("kubernetes-version") or "",
             self.text("feature-gates"),
-            _fresh_since(self.text("fresh-pods")),
+            fresh_since(self.text("fresh-pods")),
         )
 
     def in_force(self, targets: Sequence[Target] = ()) -> str:
@@ -162,12 +161,6 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     """Return the folders of own rules, from the flag and from the configuration."""
     origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"
     return Given(rulebook.asked, origin)
-
-
-def _fresh_since(duration: str) -> str:
-    """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
-    since = now() - timedelta(seconds=seconds_of(duration) or 0)
-    return since.astimezone(UTC).strftime("%Y-%m-%dT%H:00:00+00:00")
 
 
 def cluster_of(context: Invocation, settings: Settings) -> Cluster:

@@ -13,6 +13,7 @@ from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
+from kubesched_lint.notebook import Shown
 from kubesched_lint.world.mutated import Mutated
 
 PASSES, BLOCKED, UNKNOWN_FACTS = "passes", "blocked", "unknown"
@@ -87,7 +88,7 @@ class Shared(Struct, frozen=True):
     location: Location | None = None
 
 
-class Check(Struct, frozen=True):
+class Check(Shown, Struct, frozen=True):
     """Everything that a report of ``check`` may show."""
 
     manifests: str

@@ -24,6 +24,7 @@ from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.notebook import Shown
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
@@ -57,7 +58,7 @@ class OnPools(Struct, frozen=True):
     message: str
 
 
-class Fit(Struct, frozen=True):
+class Fit(Shown, Struct, frozen=True):
     """The answer. ``placed`` is what kube-scheduler places one after another; it is one of the orders."""
 
     pods: str

@@ -18,6 +18,7 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
 from kubesched_lint.manifests.document import Unread
+from kubesched_lint.notebook import Shown
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
 
@@ -142,7 +143,7 @@ class StuckRollout(Struct, frozen=True):
     environments: tuple[str, ...] = ()
 
 
-class Plan(Struct, frozen=True):
+class Plan(Shown, Struct, frozen=True):
     """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
 
     before: str

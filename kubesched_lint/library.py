@@ -322,9 +322,8 @@ def plan(
         include_tests=include_tests,
         kinds=_kinds(workloads),
     )
-    known, former = _cluster(cluster, None), _cluster(cluster_before, None)
-    assert known is not None
     manifests = _manifests(paths, text, objects, options, cluster)
+    known, former = _running(cluster, manifests), _cluster(cluster_before, None)
     is_folder = isinstance(before, str | os.PathLike)
     root = os.fspath(paths[0]) if is_folder and len(paths) == 1 else os.curdir
     after = Version(first_few(_named(paths, text)) or "objects", manifests, options, root=root)
@@ -454,13 +453,7 @@ def check(
     )
     least = FAIL_ON[_one_of("fail_on", fail_on, tuple(FAIL_ON))]
     manifests = _manifests(paths, text, objects, options, cluster)
-    if isinstance(cluster, Cluster):
-        known = cluster
-    else:
-        groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
-        asked = Live(frozenset(workload.ref for workload in manifests.inventory.workloads))
-        said = ClusterOptions(node_groups=groups, fresh_since=fresh_since(FRESH_PODS))
-        known = read_stated(os.fspath(cluster), said, asked=asked)
+    known = _running(cluster, manifests, node_groups)
     named = first_few(_named(paths, text)) or "objects"
     return judged_apply(Version(named, manifests, options), known, load_rules(), least)
 
@@ -523,6 +516,16 @@ def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
         assumes=cell.assumes,
         environments=simulation.where(row),
     )
+
+
+def _running(given: Path | Cluster, manifests: ManifestSet, node_groups: str = "") -> Cluster:
+    """Return a cluster with what applying the manifests changes; a live one is asked for their whole templates."""
+    groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
+    if isinstance(given, Cluster):
+        return given
+    asked = Live(frozenset(workload.ref for workload in manifests.inventory.workloads))
+    said = ClusterOptions(node_groups=groups, fresh_since=fresh_since(FRESH_PODS))
+    return read_stated(os.fspath(given), said, asked=asked)
 
 
 def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | None:

@@ -20,7 +20,7 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import about_unclaimed, aims
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
 from kubesched_lint.cluster.read import contents, read_stated
 from kubesched_lint.commands.lint.run import read_manifests
@@ -209,15 +209,16 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
     settings, paths = aim.settings, aim.paths
     options = replace(settings.options, environments=asked.environments)
     where = settings.maybe("cluster")
-    cluster = cluster_of(context, settings)
     pools = None if asked.terraform is None else read_terraform(asked.terraform)
     given = None if asked.cluster_before is None else read_stated(asked.cluster_before, settings.cluster_options)
-    judge = partial(planned, cluster=cluster, rulebook=settings.rulebook, events=asked.events, terraform=pools)
+    judge = partial(planned, rulebook=settings.rulebook, events=asked.events, terraform=pools)
     if not asked.base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
+        cluster = cluster_of(context, settings, Live(frozenset(w.ref for w in manifests.inventory.workloads)))
         after = Version(first_few(paths), manifests, options)
         check_not_empty(after)
-        return judge(as_it_runs(after, cluster), after, running=True, former=given)
+        return judge(as_it_runs(after, cluster), after, cluster, running=True, former=given)
+    cluster = cluster_of(context, settings)
     # The cluster of two commits is today's: what differs there is no change of one side.
     beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
     with sides_of(asked.base, paths, beside, whole=options.applied) as sides:
@@ -230,7 +231,7 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
         if given is None and beside and sides[0].folder:
             given = _former(beside[0], sides[0].folder, settings)
         check_not_empty(before, after)
-        return judge(before, after, former=given)
+        return judge(before, after, cluster, former=given)
 
 
 def _former(path: str, folder: str, settings: Settings) -> Cluster | None:

@@ -32,7 +32,7 @@ from kubesched_lint.text import seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
-    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.cluster import Cluster, Live
     from kubesched_lint.model.node import NodePool
 
 DEFAULT = "default"
@@ -163,8 +163,10 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     return Given(rulebook.asked, origin)
 
 
-def cluster_of(context: Invocation, settings: Settings) -> Cluster:
+def cluster_of(context: Invocation, settings: Settings, asked: Live | None = None) -> Cluster:
     """Read the cluster, for commands that require one. Raises ClusterError, and UsageError when none is given.
+
+    ``asked`` is what a live cluster is asked for besides what a snapshot holds.
 
     Garbage collection pauses meanwhile: to read makes no cycles, and what was read stays until the end.
     """
@@ -175,7 +177,7 @@ def cluster_of(context: Invocation, settings: Settings) -> Cluster:
         context.fail("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.")
     gc.disable()
     try:
-        return read_stated(path, settings.cluster_options)
+        return read_stated(path, settings.cluster_options, asked=asked)
     finally:
         gc.freeze()
         gc.enable()

@@ -7,6 +7,7 @@ scaled. The maximum of an autoscaler and drains come later; they block only wher
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import inf
 
 from msgspec.structs import replace
 
@@ -33,6 +34,7 @@ from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.scheduler.eviction import preempting_priority
 from kubesched_lint.text import first_few
 from kubesched_lint.world.mutated import mutated
 from kubesched_lint.world.world import World
@@ -61,9 +63,10 @@ def check(
         scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
         objects = tuple(beside_running(after.manifests, cluster, after.options.namespace))
         parts = [_Part(scene, _started(scene, objects), rulebook, known) for scene in scenes]
-        ends, why_no_ends = placed(scenes)
+        moving = [scene for scene in scenes if _may_move_others(scene.after.world)]
+        ends, why_no_ends = placed(moving)
     names = [part.scene.name for part in parts]
-    placements = [(part.scene.name, end) for part, end in zip(parts, ends, strict=True) if end is not None]
+    placements = [(scene.name, end) for scene, end in zip(moving, ends, strict=True) if end is not None]
     started = named_once(
         (((part.scene.name,), one) for part in parts for one in part.started()), names, lambda one: one.seen
     )
@@ -166,6 +169,14 @@ def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef
         if ref in scene.subjects:
             changes.setdefault(ref, None)
     return changes
+
+
+def _may_move_others(world: World) -> bool:
+    """Return whether new pods may make pools add nodes, or evict pods: else no placement has to show how."""
+    assert world.cluster is not None, "what runs is in a cluster"
+    least = min((bound.pod.priority or 0 for bound in world.cluster.inventory.pods), default=inf)
+    pods = (world.member(workload).pod for workload in world.manifests.workloads)
+    return bool(world.pools) or any(preempting_priority(pod) > least for pod in pods)
 
 
 def _is_told(cell: Cell) -> bool:

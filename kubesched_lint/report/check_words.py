@@ -93,7 +93,7 @@ def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
     waived = [names[one.object] for one in check.started if any(event.waived for event in one.events)]
     broken = [names[one.object] for one in check.started if one.broken_glass]
     open_ = [names[one.object] for one in check.started if one.is_open]
-    bad = [names[one.object] for one in check.started if any(_is_bad(event) for event in one.events)]
+    bad = [names[one.object] for one in check.started if one.refused or any(map(_is_bad, one.events))]
     parts = [
         f"{many(len(bad), 'workload')} may end badly ({first_few(bad)})" if bad else "",
         f"how {many(len(open_), 'workload')} {plural(len(open_), 'ends', 'end')} is unknown ({first_few(open_)})"
@@ -128,7 +128,8 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
     if one.change is not None and (text := fields(one.change, is_short=True)):
         yield text
     if one.change is not None and one.change.remark:
-        yield one.change.remark
+        is_blocking = one.refused is not None and least is not None and one.refused >= least and not one.broken_glass
+        yield f"{'blocks: ' if is_blocking else ''}{one.change.remark}"
     if one.broken_glass:
         yield f"break-glass: {one.broken_glass}"
     fine = [event for event in one.events if not needs_a_word(event.cell)]

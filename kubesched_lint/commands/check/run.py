@@ -18,7 +18,7 @@ from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Sh
 from kubesched_lint.commands.check.touched import touched, with_targets
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, ObjectChange, beside_running
+from kubesched_lint.commands.plan.changes import METADATA, REPLACED, ROLLS_OUT, ObjectChange, beside_running
 from kubesched_lint.commands.plan.judging import most_steps, placed
 from kubesched_lint.commands.plan.room import added_changes, only_new
 from kubesched_lint.commands.plan.running import as_it_runs
@@ -31,7 +31,7 @@ from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.model.policy import autoscaler_of
-from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
+from kubesched_lint.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.scheduler.eviction import preempting_priority
@@ -103,11 +103,8 @@ class _Part:
         manifests, options = side.once.manifests, side.once.options
         self.simulation = _simulated(scene, frozenset(changes))
         self._report = held_against(_linted(scene, rulebook), known).report
-        self._survived = {
-            w.ref: (*options.survive, *asked_to_survive(w)) for w in manifests.inventory.workloads if w.ref in changes
-        }
-
-        self._broken_glass = {w.ref: broken_glass_of(w) for w in manifests.inventory.workloads if w.ref in changes}
+        self._written = {w.ref: w for w in manifests.inventory.workloads if w.ref in changes}
+        self._survived = {ref: (*options.survive, *asked_to_survive(w)) for ref, w in self._written.items()}
 
     @property
     def unchanged(self) -> frozenset[ObjectRef]:
@@ -121,7 +118,8 @@ class _Part:
             cells = rows[ref].cells if ref in rows else ()
             events = tuple(self._judged(ref, change, cell, findings) for cell in cells if _is_told(cell))
             open_ = tuple(finding for finding in findings if finding.suppressed is None)
-            yield Started(ref, change, events, open_, broken_glass=self._broken_glass.get(ref, ""))
+            refused = _refused(change, self._written[ref]) if change is not None else None
+            yield Started(ref, change, events, open_, broken_glass=broken_glass_of(self._written[ref]), refused=refused)
 
     def _judged(self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]) -> Judged:
         starts = {"deploy"} if change is not None else set()
@@ -169,6 +167,16 @@ def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef
         if ref in scene.subjects:
             changes.setdefault(ref, None)
     return changes
+
+
+def _refused(change: ObjectChange, written: Workload) -> Severity | None:
+    """Return how sure it is that the API server refuses a change of what runs.
+
+    A webhook may have changed the template of a Job when it was created, and change it again.
+    """
+    if REPLACED not in change.actions or is_made_anew(written):
+        return None
+    return Severity.WARNING if written.kind == "Job" else Severity.ERROR
 
 
 def _may_move_others(world: World) -> bool:

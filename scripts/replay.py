@@ -18,6 +18,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -127,14 +128,14 @@ class Gate:
         self._folder, self._out = folder, beside / "out.json"
         sketch, baseline = beside / "cluster.yaml", beside / "baseline.json"
         sketch.write_text(json.dumps(sketch_of(folder), indent=1))
-        self._options = ["-c", str(sketch)]
+        self._options, self._known = ["-c", str(sketch)], list[str]()
         self.adopted = self._linted()
         if self.adopted["exitCode"] == 2:  # its users would leave out what cannot be read
             unread = {error["path"] for error in self.adopted["report"].get("errors", [])}
             self._options += [f"--exclude={os.path.normpath(path)}" for path in sorted(unread)]
             self.adopted = self._linted()
         self._called("baseline", "write", ".", *self._options, "-o", str(baseline))
-        self._options += ["--baseline", str(baseline)] if baseline.exists() else []
+        self._known = ["--baseline", str(baseline)] if baseline.exists() else []
 
     def judge(self, parent: str) -> Value:
         """What the check of a pull request says of the files as they are checked out.
@@ -146,17 +147,26 @@ class Gate:
 
     def _linted(self, *more: str) -> Value:
         self._out.unlink(missing_ok=True)
-        code, seconds = self._called("lint", ".", *self._options, *more, "--format", f"json={self._out}")
+        command = ("lint", ".", *self._options, *self._known, *more)
+        code, seconds = self._called(*command, "--format", f"json={self._out}")
         found = json.loads(self._out.read_text()) if self._out.exists() else {}
         return {"exitCode": code, "seconds": round(seconds, 1), "report": found}
 
-    def _called(self, *arguments: str) -> tuple[int, float]:
+    def cells(self) -> Value:
+        """How many cells of ``simulate`` have each verdict, for the files as they are checked out."""
+        self._called("simulate", ".", *self._options, "--format", "json", output=self._out)
+        text = self._out.read_text()
+        found = json.loads(text)["workloads"] if text else []
+        return dict(Counter(cell["verdict"] for one in found for cell in one["cells"]))
+
+    def _called(self, *arguments: str, output: Path = Path(os.devnull)) -> tuple[int, float]:
         """Run a command line in a fork of this process, which has imported everything; return its code and its CPU."""
         child = os.fork()
         if not child:
             nothing = os.open(os.devnull, os.O_RDWR)
-            for stream in range(3):
+            for stream in (0, 2):
                 os.dup2(nothing, stream)
+            os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
             os.chdir(self._folder)
             sys.argv = ["kubesched-lint", *arguments]
             signal.alarm(_SECONDS)
@@ -182,7 +192,7 @@ def _line(repository: str, commit: str, answer: Value) -> Value:
 
 
 def replayed(clone: Path, row: Value) -> Iterator[Value]:
-    """One line for the day of adoption, and one for each commit."""
+    """One line for the day of adoption, one for each commit, and one with the cells of ``simulate`` at the end."""
     chosen = commits(clone, row["tip"], row["commits"])
     with TemporaryDirectory() as scratch:
         work = Path(scratch, "clone")
@@ -200,6 +210,7 @@ def replayed(clone: Path, row: Value) -> Iterator[Value]:
                 print(f"{row['repository']} {commit}: {error.stderr.strip()}", file=sys.stderr)
                 continue
             yield _line(row["repository"], commit, gate.judge(f"{commit}^"))
+        yield {"repository": row["repository"], "cells": gate.cells()}
 
 
 def _import_everything() -> None:

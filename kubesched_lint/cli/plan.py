@@ -161,8 +161,13 @@ def plan(
     found = together(parts)
     if len(parts) > 1 and (beside := about_unclaimed(settings)):
         found = replace(found, notes=(*found.notes, beside))
+    code = _exit_code(found, gate, detailed=detailed)
+    if settings.flag("shadow"):
+        least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
+        found = replace(found, shadow=found.failing(least) if code == 1 else ())
+        code = 0 if code == 1 else code
     _print(found, output, color, verbose=verbose)
-    raise typer.Exit(_exit_code(found, gate, detailed=detailed))
+    raise typer.Exit(code)
 
 
 def _lacks_base(argument: str) -> bool:

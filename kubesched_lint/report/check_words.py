@@ -16,7 +16,7 @@ from kubesched_lint.report.cell_reasons import UNLESS, cause_of, wants_nodes
 from kubesched_lint.report.plan_rows import action_of, fields
 from kubesched_lint.report.plan_words import evicts, of_object
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, word
-from kubesched_lint.report.words import at, short_names
+from kubesched_lint.report.words import at, shadowed, short_names
 from kubesched_lint.text import brief, first_few, joined, many, plural
 
 _VERBS = {
@@ -186,18 +186,11 @@ def facts_of(check: Check) -> Iterator[str]:
     if check.broken_glass:
         yield f"break-glass: {check.broken_glass}"
     if check.shadow:
-        yield _shadowed(check, names)
+        more = len(check.shortages) + len(check.refused)
+        yield shadowed([one.object for one in check.blocked], more, names)
     if check.unchanged:
         count = check.unchanged
         yield f"{many(count, 'workload')} {plural(count, 'runs', 'run')} as written"
-
-
-def _shadowed(check: Check, names: Mapping[ObjectRef, str]) -> str:
-    count = len(check.blocked) + len(check.shortages) + len(check.refused)
-    if not count:
-        return "shadow: nothing would have blocked"
-    whose = first_few([names[one.object] for one in check.blocked])
-    return f"shadow: {many(count, 'thing')} would have blocked{f' ({whose})' if whose else ''}; exit 0"
 
 
 def _outside(one: ScaledOutside, names: Mapping[ObjectRef, str]) -> str:

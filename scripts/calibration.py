@@ -123,6 +123,7 @@ def _figures(found: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[
     yield "replayed commits", f"{commits:,}"
     yield "repositories", f"{len(found['replay'])}"
     yield "**blocks per 100 pull requests**", f"**{100 * kinds.total() / commits:.1f}**"
+    yield "… and repositories in which the gate would never be green", f"{len(found['neverGreen'])}"
     for kind, meaning in MEANINGS.items():
         goal = " (goal: at most 0.2 %)" if kind == "innocent" else ""
         yield f"… of them {kind}: {meaning}{goal}", f"{kinds[kind]} ({100 * kinds[kind] / commits:.2f} %)"

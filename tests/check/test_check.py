@@ -293,6 +293,19 @@ def test_another_template_of_a_job_blocks_only_if_asked(live: Live) -> None:
     assert live.check("--fail-on", "warning", *FIXED).returncode == 1
 
 
+def test_a_namespace_that_does_not_exist_is_told(live: Live) -> None:
+    """No error: Helm and Argo CD can create it."""
+    live.holds()
+    web = deployment("web")
+    web["metadata"]["namespace"] = "new"
+    live.apply(web)
+    note = "the namespace new does not exist: unless it is created first, the API server refuses Deployment new/web"
+    done = live.check(*FIXED)
+    assert (done.returncode, f"note: {note}" in done.stdout) == (0, True), done.stdout
+    live.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}, web)
+    assert "does not exist" not in live.check(*FIXED).stdout
+
+
 # --- plan --against-cluster -------------------------------------------------------------------------------------------
 
 

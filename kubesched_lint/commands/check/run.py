@@ -82,7 +82,12 @@ def check(
         outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
         mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.world)}.values()),
         missing=tuple(_unknown_for_gaps(started, cluster)),
-        notes=(*notes, *said_once([(part.scene.name, part.simulation.notes) for part in parts]), *why_no_ends),
+        notes=(
+            *notes,
+            *said_once([(part.scene.name, part.simulation.notes) for part in parts]),
+            *why_no_ends,
+            *_absent_namespaces(started, after, cluster),
+        ),
         environments=tuple(filter(None, names)),
     )
 
@@ -214,6 +219,18 @@ def _linted(scene: Scene, rulebook: Rulebook) -> Report:
         return report_on(side.once.manifests, side.cluster, (), side.once.options, rulebook, world=side.written)
     except work.OutOfWorkError:
         return Report()  # the cells say what is not established
+
+
+def _absent_namespaces(started: Sequence[Started], after: Version, cluster: Cluster) -> Iterator[str]:
+    """Yield a note on namespaces that neither the cluster nor the files have: a tool may create them, or the API server
+    refuses what is in them.
+    """
+    if not cluster.has("Namespace"):
+        return
+    known = {one.name for part in (cluster.inventory, after.manifests.inventory) for one in part.namespaces}
+    for name in dict.fromkeys(one.object.namespace for one in started if one.object.namespace not in known):
+        whose = first_few([str(one.object) for one in started if one.object.namespace == name])
+        yield f"the namespace {name} does not exist: unless it is created first, the API server refuses {whose}"
 
 
 # --- what has to be known ---------------------------------------------------------------------------------------------

@@ -191,6 +191,16 @@ def _line(repository: str, commit: str, answer: Value) -> Value:
     }
 
 
+def _is_there(work: Path, commit: str) -> bool:
+    """Check a commit out; return False if that fails, because a stored copy lacks large files."""
+    try:
+        git(work, "checkout", "--quiet", "--force", commit)
+    except subprocess.CalledProcessError as error:
+        print(f"{work.parent.name} {commit}: {error.stderr.strip()[:200]}", file=sys.stderr)
+        return False
+    return True
+
+
 def replayed(clone: Path, row: Value) -> Iterator[Value]:
     """One line for the day of adoption, one for each commit, and one with the cells of ``simulate`` at the end."""
     chosen = commits(clone, row["tip"], row["commits"])
@@ -198,16 +208,16 @@ def replayed(clone: Path, row: Value) -> Iterator[Value]:
         work = Path(scratch, "clone")
         git(clone, "clone", "--quiet", "--shared", "--no-checkout", str(clone), str(work))
         os.environ["KUBESCHED_LINT_CACHE_DIR"] = str(Path(scratch, "cache"))
-        git(work, "checkout", "--quiet", "--force", f"{chosen[0]}^")
+        while chosen and not _is_there(work, f"{chosen[0]}^"):
+            chosen.pop(0)
+        if not chosen:
+            return
         gate = Gate(work, Path(scratch))
         yield {**_line(row["repository"], "", gate.adopted), "adopted": git(work, "rev-parse", "HEAD").strip()}
         if gate.adopted["exitCode"] == 2:
             return  # a gate that is never green is no gate
         for commit in chosen:
-            try:
-                git(work, "checkout", "--quiet", "--force", commit)
-            except subprocess.CalledProcessError as error:  # a stored copy may lack large files
-                print(f"{row['repository']} {commit}: {error.stderr.strip()}", file=sys.stderr)
+            if not _is_there(work, commit):
                 continue
             yield _line(row["repository"], commit, gate.judge(f"{commit}^"))
         yield {"repository": row["repository"], "cells": gate.cells()}

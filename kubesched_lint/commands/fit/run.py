@@ -103,12 +103,13 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
 def _more_like(it: Member) -> Workload:
     """Return a workload of further pods, under a name of its own: those that run stay where they are, as any others.
 
-    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two.
+    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two. Its kind adopts no
+    pods without a controller, as a ReplicaSet would: those were counted as new ones that run already.
     """
     workload, running = it.workload, it.running_pods
     labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
     pod = replace(it.world.admission.pod_of(workload), labels=labels, preemption_policy="Never")
-    kind = workload.kind if workload.kind == "StatefulSet" else "ReplicaSet"
+    kind = workload.kind if workload.kind == "StatefulSet" else "Deployment"
     return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 
 

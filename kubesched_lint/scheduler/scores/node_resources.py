@@ -164,9 +164,6 @@ def balance(used: Sequence[int], capacities: Sequence[float]) -> int:
     return int((1 - deviation) * MAX_NODE_SCORE)
 
 
-_FEW = 8
-"""If fewer than one in so many nodes have other numbers, these alone are moved to their levels."""
-
 Score = Callable[[Sequence[float], Sequence[int]], int]
 """Allocatable amounts (infinite if unknown), then the used amounts of the same resources → the node's score."""
 
@@ -208,7 +205,7 @@ class PerNode:
         work.spend(len(numbers) // 16 + work.LOOK * len(new))
         for different in new:
             self._known[different] = self._scored(different)
-        if len(changed) * _FEW > len(numbers):
+        if len(changed) > len(numbers) // 8:  # else it is faster to move these alone
             self._levels = grouped(enumerate(map(self._known.__getitem__, numbers)))
         else:
             for position in changed:

@@ -140,10 +140,12 @@ class Gate:
     def judge(self, parent: str) -> Value:
         """What the check of a pull request says of the files as they are checked out.
 
-        It can only report what a run without ``--changed`` does, so it is asked only where that is something.
+        ``--changed`` can only report what a run without it does, so it is asked only where that is something. Where
+        Flux or Argo CD tells what is applied, ``lint .`` judges that, and ``--changed`` would judge all files instead.
         """
         whole = self._linted()
-        return whole if whole["exitCode"] == 0 else self._linted(f"--changed={parent}")
+        is_applied = "Argo CD applies was judged" in json.dumps(whole["report"].get("summary", {}))
+        return whole if whole["exitCode"] == 0 or is_applied else self._linted(f"--changed={parent}")
 
     def _linted(self, *more: str) -> Value:
         self._out.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from kubesched_lint.notebook import Shown
 from kubesched_lint.text import first_few, many, not_read
 
 Path = tuple[str | int, ...]
@@ -403,7 +404,7 @@ class Summary(Struct, frozen=True):
         return tuple(filter(None, self.undecided.split("\n")))
 
 
-class Report(Struct, frozen=True):
+class Report(Shown, Struct, frozen=True):
     """The result of a run: ``findings``, ``skipped`` rules, and ``errors`` in the input."""
 
     findings: tuple[Finding, ...] = ()

@@ -20,7 +20,7 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import about_unclaimed, aims
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
 from kubesched_lint.cluster.read import contents, read_stated
 from kubesched_lint.commands.lint.run import read_manifests
@@ -28,7 +28,7 @@ from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
 from kubesched_lint.commands.plan.targets import together
-from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.commands.plan.version import Version, check_not_empty
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
@@ -161,8 +161,13 @@ def plan(
     found = together(parts)
     if len(parts) > 1 and (beside := about_unclaimed(settings)):
         found = replace(found, notes=(*found.notes, beside))
+    code = _exit_code(found, gate, detailed=detailed)
+    if settings.flag("shadow"):
+        least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
+        found = replace(found, shadow=found.failing(least) if code == 1 else ())
+        code = 0 if code == 1 else code
     _print(found, output, color, verbose=verbose)
-    raise typer.Exit(_exit_code(found, gate, detailed=detailed))
+    raise typer.Exit(code)
 
 
 def _lacks_base(argument: str) -> bool:
@@ -209,15 +214,16 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
     settings, paths = aim.settings, aim.paths
     options = replace(settings.options, environments=asked.environments)
     where = settings.maybe("cluster")
-    cluster = cluster_of(context, settings)
     pools = None if asked.terraform is None else read_terraform(asked.terraform)
     given = None if asked.cluster_before is None else read_stated(asked.cluster_before, settings.cluster_options)
-    judge = partial(planned, cluster=cluster, rulebook=settings.rulebook, events=asked.events, terraform=pools)
+    judge = partial(planned, rulebook=settings.rulebook, events=asked.events, terraform=pools)
     if not asked.base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
+        cluster = cluster_of(context, settings, Live(frozenset(w.ref for w in manifests.inventory.workloads)))
         after = Version(first_few(paths), manifests, options)
-        _check_not_empty(after)
-        return judge(as_it_runs(after, cluster), after, running=True, former=given)
+        check_not_empty(after)
+        return judge(as_it_runs(after, cluster), after, cluster, running=True, former=given)
+    cluster = cluster_of(context, settings)
     # The cluster of two commits is today's: what differs there is no change of one side.
     beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
     with sides_of(asked.base, paths, beside, whole=options.applied) as sides:
@@ -229,8 +235,8 @@ def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
         after = replace(after, errors=tuple(changed_submodules(*sides)))
         if given is None and beside and sides[0].folder:
             given = _former(beside[0], sides[0].folder, settings)
-        _check_not_empty(before, after)
-        return judge(before, after, former=given)
+        check_not_empty(before, after)
+        return judge(before, after, cluster, former=given)
 
 
 def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
@@ -248,12 +254,6 @@ def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
         except (ClusterError, OSError) as error:
             tell(f"the cluster before the change is taken for that after it: {error}")
             return None
-
-
-def _check_not_empty(*versions: Version) -> None:
-    """Raise ValueError if no version has an object: a path is wrong then, and no change would be no answer."""
-    if all(version.manifests.is_empty for version in versions):
-        raise ValueError("no Kubernetes object found: nothing was compared")
 
 
 def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:

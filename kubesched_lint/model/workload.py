@@ -170,6 +170,15 @@ def broken_glass_of(workload: Workload) -> str:
     return ""
 
 
+def is_made_anew(workload: Workload) -> bool:
+    """Return whether the object says that its tool deletes and creates it where the API server refuses a change."""
+    notes = workload.annotations
+    hooks = ("helm.sh/hook", "argocd.argoproj.io/hook")  # deleted before they are created, if nothing else is said
+    options = notes.get("argocd.argoproj.io/sync-options", "").split(",")
+    is_forced = notes.get("kustomize.toolkit.fluxcd.io/force", "").lower() == "enabled"
+    return is_forced or any(hook in notes for hook in hooks) or "Force=true" in map(str.strip, options)
+
+
 def written_template(workload: Workload) -> object:
     """Return the template of a workload as plain values; None if it is unknown."""
     if workload.template is None and isinstance(workload.source, Document):

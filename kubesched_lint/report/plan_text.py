@@ -18,7 +18,7 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan_result import result, started
 from kubesched_lint.report.plan_rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line
+from kubesched_lint.report.words import at, at_line, shadowed
 from kubesched_lint.text import brief, many
 
 
@@ -34,6 +34,8 @@ def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)
     if started(plan):
         yield from wrapped(visible(started(plan)), room, 2)
+    if plan.shadow is not None:
+        yield from wrapped(visible(shadowed(plan.shadow)), room, 2)
 
 
 # --- a page ----------------------------------------------------------------------------------------------------------

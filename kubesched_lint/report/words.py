@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.findings import Finding, Location, ObjectRef, Span
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.text import first_few
+from kubesched_lint.text import first_few, many
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
@@ -108,6 +108,15 @@ def short_names(refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
     each = tuple(dict.fromkeys(refs))
     shared = Counter(ref.title for ref in each)
     return {ref: f"{ref.kind.lower()}/{ref.title}" if shared[ref.title] > 1 else ref.title for ref in each}
+
+
+def shadowed(refs: Collection[ObjectRef], more: int = 0, names: Mapping[ObjectRef, str] | None = None) -> str:
+    """Return the line that counts what would have blocked: objects, and ``more`` that has no name."""
+    if not refs and not more:
+        return "shadow: nothing would have blocked"
+    known = short_names(refs) if names is None else names
+    whose = f" ({first_few([known[ref] for ref in refs])})" if refs else ""
+    return f"shadow: {many(len(refs) + more, 'thing')} would have blocked{whose}; exit 0"
 
 
 def key_name(key: str) -> str:

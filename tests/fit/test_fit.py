@@ -225,3 +225,11 @@ def test_of_several_environments_one_must_be_chosen(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--env chooses one of prod, staging" in done.stderr
     assert called(*command, "--env", "prod", cwd=tmp_path).returncode < 2
+
+
+def test_a_pod_without_a_controller_is_none_of_the_new_ones() -> None:
+    """A ReplicaSet would adopt it: the node is full, and one more pod 'ran' all the same."""
+    bare = running("web-0", "a", simulated.asking("3"), labels={"app": "web"})
+    web = simulated.workload("Deployment", "web", 1, simulated.asking("3"))
+    told = library_fit(objects=[web], cluster=load_cluster(objects=[node("a"), bare]), like="web")
+    assert (told.counts, told.placed) == (Counts(0, 0), 0)

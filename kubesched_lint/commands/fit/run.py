@@ -24,6 +24,7 @@ from kubesched_lint.limits import MOST_STEPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.notebook import Shown
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
@@ -57,7 +58,7 @@ class OnPools(Struct, frozen=True):
     message: str
 
 
-class Fit(Struct, frozen=True):
+class Fit(Shown, Struct, frozen=True):
     """The answer. ``placed`` is what kube-scheduler places one after another; it is one of the orders."""
 
     pods: str
@@ -102,12 +103,13 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
 def _more_like(it: Member) -> Workload:
     """Return a workload of further pods, under a name of its own: those that run stay where they are, as any others.
 
-    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two.
+    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two. Its kind adopts no
+    pods without a controller, as a ReplicaSet would: those were counted as new ones that run already.
     """
     workload, running = it.workload, it.running_pods
     labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
     pod = replace(it.world.admission.pod_of(workload), labels=labels, preemption_policy="Never")
-    kind = workload.kind if workload.kind == "StatefulSet" else "ReplicaSet"
+    kind = workload.kind if workload.kind == "StatefulSet" else "Deployment"
     return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 
 

@@ -104,6 +104,7 @@ class _Judged(Struct, frozen=True):
         return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
 
     def notes(self) -> Iterator[str]:
+        yield from self.scene.left_out
         if self.rows[1] is not None:
             yield from self.rows[1].notes
         if self.running:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
+from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
@@ -124,7 +125,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
         left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
         on = f"the {many(usable.bit_count(), 'node')} {left}"
-        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
+        holds = f"{plural(usable.bit_count(), 'has', 'have')} {'room' if what == PODS else what} for {total}"
+        yield Counted(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
 
 
 def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:

@@ -219,7 +219,10 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
         return cell.event == "deploy" and cell.verdict == BAD
 
     def rests_on_new_quota(cell: Cell, world: World) -> bool:
-        return is_bad_deploy(cell) and any(cell.blamed is quota for quota in world.manifests.quotas)
+        quota = cell.blamed
+        if not is_bad_deploy(cell) or not isinstance(quota, ResourceQuota):
+            return False
+        return not quota.in_force or any(quota is new for new in world.manifests.quotas)
 
     def in_force(by: object) -> str:
         return f"{by} is in force before the pods are made"

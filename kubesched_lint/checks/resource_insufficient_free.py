@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
@@ -19,10 +21,12 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
         return
-    supply = most_copies(it, replicas, bare=True)
+    # What keeps the pods apart is told by other rules: here, resources alone are short.
+    like = replace(it.pod, required_anti_affinity=(), host_ports=())
+    supply = most_copies(it, replicas, bare=True, pod=like)
     bare = supply < replicas
     if not bare:
-        supply = most_copies(it, replicas)
+        supply = most_copies(it, replicas, pod=like)
     if supply >= replicas:
         return
     tight = tightest_resource(it)

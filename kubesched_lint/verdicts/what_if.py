@@ -253,7 +253,8 @@ def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
 
     def has_transient(cell: Cell, world: World) -> bool:
-        return bool(cluster.transient_states) and cell.verdict != NONE
+        lasts = it.world.cluster is not None and it.world.cluster.transient_states
+        return bool(cluster.transient_states) and not lasts and cell.verdict != NONE
 
     def is_never_helped(cell: Cell, world: World) -> bool:
         return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)

@@ -21,6 +21,7 @@ _UNLESS = (
     (_OF_GROUPS, r"there are more than \1"),
     (r"fresh pods show no other room: those of (.*) are (.*)", r"fresh pods show other room (those of \1 are \2)"),
     (rf"{STATES_LAST}: (.*)", r"the transient states of today end (\1)"),
+    (r"what was not read does not define it: (.*)", r"what was not read defines it: \1"),
     (r"the pools add no more nodes than planned", "the pools add more nodes than planned"),
     (r"no other (\w+) (.*)", r"another \1 \2"),
     (r"no (\S+ [a-z]+s) (.*)", r"a \1 \2"),

@@ -402,8 +402,15 @@ _STAYS = "running pods stay where they are"
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
     bounds = _rollout(setting, number, setting.wanted(number))
-    bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
+    if not _runs_whole(setting, number):
+        bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
     return bounds
+
+
+def _runs_whole(setting: Setting, number: int) -> bool:
+    """Whether as many pods run as are wanted, all of one revision: a rollout starts as after a complete deploy."""
+    running = len(setting.running[number])
+    return running == setting.keeps(number) == setting.wanted(number) and setting.is_settled(number)
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:

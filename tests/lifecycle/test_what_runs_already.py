@@ -74,6 +74,18 @@ def test_counting_adds_the_pods_that_stand_where_the_filters_let_in_none(at, mos
     assert bounds.is_bad
 
 
+@pytest.mark.parametrize(("at", "stuck"), [(NODES, True), (NODES[:2], False), ((*NODES[:2], "gone"), False)])
+def test_counting_proves_a_rollout_stuck_that_starts_with_all_pods(at, stuck):
+    """With fewer the rollout begins with the new pods that are missing, and another one may go then."""
+    changed = deepcopy(WEB)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
+    changed["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    manifests = replace(Inventory(), workloads=(decode_workload(changed, "default"),))
+    setting = setting_of(World(manifests, sketch(1, "abc", "4", "110", *running(WEB, *at))))
+    assert setting.changes[0] is True
+    assert count(setting, "deploy", 0).always_stuck is stuck
+
+
 def test_a_changed_template_is_still_rolled_out():
     changed = deepcopy(WEB)
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"

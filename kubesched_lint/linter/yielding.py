@@ -18,7 +18,6 @@ def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
     """Yield the findings; one that explains a verdict has the verdict's severity and premises.
 
     Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example.
-    Or it is an error, and misses a premise that the verdict needs.
     """
     verdicts: dict[ObjectRef, list[Judged]] = {}
     for one in judged:
@@ -28,29 +27,7 @@ def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
         about = verdicts.get(one.finding.object, ()) if verdicts and _may_explain(one) else ()
         explains = (verdict for verdict in about if _explains(one, verdict))
         verdict = max(explains, key=lambda verdict: verdict.finding.severity, default=None)
-        weaker = _weaker(one, verdicts.get(one.finding.object, ()))
-        yield _as_severe(one, verdict) if verdict is not None else one if weaker is None else _as_sure(one, weaker)
-
-
-def _weaker(one: Judged, verdicts: Sequence[Judged]) -> Judged | None:
-    """Return the verdict on the event of an error if it needs a further premise, so that the error does as well."""
-    if one.rule.about != "placement" or one.finding.severity is not Severity.ERROR or one.is_set or not verdicts:
-        return None
-    lasting = [verdict for verdict in verdicts if not _is_of_today(verdict)]
-    if any(verdict.finding.severity is Severity.ERROR for verdict in lasting):
-        return None
-    event = one.finding.evidence.event
-    return next((verdict for verdict in lasting if verdict.finding.evidence.event == event), None)
-
-
-def _as_sure(one: Judged, verdict: Judged) -> Judged:
-    """Return the error as a warning with the premises of the verdict."""
-    own = one.finding.evidence.assumes
-    more = (premise for premise in verdict.finding.evidence.assumes if premise not in own)
-    evidence = replace(one.finding.evidence, assumes=(*own, *more))
-    less, its = one.finding, verdict.finding
-    less = replace(less, severity=Severity.WARNING, evidence=evidence, if_fixed=its.if_fixed, if_complete=None)
-    return replace(one, finding=less)
+        yield one if verdict is None else _as_severe(one, verdict)
 
 
 def _may_explain(one: Judged) -> bool:

@@ -117,7 +117,7 @@ spec:
 
 @pytest.mark.parametrize(("partial", "severity"), [(False, "error"), (True, "warning")])
 def test_pods_of_the_rest_may_be_those_that_others_must_be_near(partial: bool, severity: str) -> None:
-    """The rule that names the cause counts the known caches: it is as sure as the verdict that it explains."""
+    """Of the known caches one node has one; the verdict that the rule explains says so, too."""
     manifests = manifest_set(documents("m.yaml", BESIDE_CACHES.encode(), is_read), "default")
     cluster = cluster_from([("c.yaml", NODES.replace(b"large, count: 1", b"large, count: 2"))], "c.yaml")
     report, _ = lint(manifests, cluster, Options(partial=partial), Rulebook.shipped().select("ci"))

@@ -19,7 +19,7 @@ _OF_GROUPS = r"there are no others than (the .*?) \(.*\)"
 _UNLESS = (
     (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
     (_OF_GROUPS, r"there are more than \1"),
-    (r"fresh pods show no other room: those of (.*) are (.*)", r"fresh pods show other room (those of \1 are \2)"),
+    (r"fresh pods show no other room than (.*)", r"fresh pods show other room than \1"),
     (rf"{STATES_LAST}: (.*)", r"the transient states of today end (\1)"),
     (r"what was not read does not define it: (.*)", r"what was not read defines it: \1"),
     (r"the pools add no more nodes than planned", "the pools add more nodes than planned"),

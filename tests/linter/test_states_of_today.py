@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubesched_lint.report.premises import unless
 from tests.linter.test_verdicts_and_causes import STUCK, found
 
 NODES = """
@@ -45,3 +46,17 @@ def test_a_verdict_on_today_s_nodes_assumes_only_that_their_states_last() -> Non
     assert [premise.split(":")[0] for premise in finding.evidence.assumes if "transient" in premise] == [
         "the transient states of today last"
     ]
+
+
+def test_premises_that_may_be_false_say_unless() -> None:
+    for premise, helps in (
+        (
+            "fresh pods show no other room than those of c.json (of unknown age)",
+            "fresh pods show other room than those of",
+        ),
+        ("the transient states of today last: n1: cordoned", "the transient states of today end (n1: cordoned)"),
+        ("the pools add no more nodes than planned", "the pools add more nodes than planned"),
+        ("what was not read does not define it: the rest", "what was not read defines it: the rest"),
+    ):
+        word, text = unless(premise)
+        assert (word, text.startswith(helps)) == ("unless", True), text

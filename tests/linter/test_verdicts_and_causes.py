@@ -254,3 +254,14 @@ def test_a_quota_without_a_status_yet_refuses_no_first_pod(status: str, later: b
     read = manifest_set(documents("m.yaml", web().encode(), is_read), "default")
     deploy = simulate(read, cluster_from([("c.yaml", live.encode())], "c.yaml"), Options(), ["deploy"]).rows[0].cells[0]
     assert (deploy.verdict, deploy.proven) == ("bad", not later)
+
+
+def test_room_that_is_short_is_named_before_a_spread_that_allows_as_many() -> None:
+    """A spread lets in no more than there is room for, so counting finds the same number twice."""
+    constraint = (
+        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}],"
+    )
+    (finding,) = found(STUCK.replace("{ containers", "{" + constraint + " containers"), THREE).values()
+    assert "none of the 3 nodes that it can use has 3 cpu left for the extra pod" in finding.message
+    assert finding.evidence.text.startswith("the 3 nodes that it may use have cpu for 3")

@@ -137,8 +137,8 @@ def _suspended(spec: Value) -> dict[str, Any]:
 
 def _deployment_strategy(spec: Value) -> Strategy:
     strategy = _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%")
-    deadline = count(spec, "progressDeadlineSeconds", ("spec",))
-    return strategy if deadline is None else replace(strategy, progress_deadline=deadline)
+    deadline = spec.get("progressDeadlineSeconds")  # words alone depend on it: a wrong type is left to validation
+    return replace(strategy, progress_deadline=deadline) if isinstance(deadline, int) else strategy
 
 
 def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:

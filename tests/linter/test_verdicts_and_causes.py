@@ -265,3 +265,32 @@ def test_room_that_is_short_is_named_before_a_spread_that_allows_as_many() -> No
     (finding,) = found(STUCK.replace("{ containers", "{" + constraint + " containers"), THREE).values()
     assert "none of the 3 nodes that it can use has 3 cpu left for the extra pod" in finding.message
     assert finding.evidence.text.startswith("the 3 nodes that it may use have cpu for 3")
+
+
+@pytest.mark.parametrize(
+    ("pod", "cause", "reason"),
+    [
+        (
+            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}},",
+            "anti-affinity-exceeds-domains",
+            "one a node by its anti-affinity",
+        ),
+        (
+            "initContainers: [{name: i, image: i, restartPolicy: Always, ports: [{containerPort: 80, hostPort: 80}]}],",
+            "hostport-replicas-exceed-nodes",
+            "one a node by host port 80",
+        ),
+    ],
+)
+def test_what_keeps_pods_apart_is_no_lack_of_cpu(pod: str, cause: str, reason: str) -> None:
+    """Whoever ignores the rule that tells of it still has the error, with its reason."""
+    read = manifest_set(documents("m.yaml", web(pod=pod).encode(), is_read), "default")
+    options = Options(ignore=(cause,))
+    report, _ = lint(
+        read, cluster_from([("c.yaml", NODES.encode())], "c.yaml"), options, options.rules(Rulebook.shipped())
+    )
+    (finding,) = (f for f in report.findings if f.rule == "resource-insufficient-free")
+    assert finding.message.endswith(f"2 fit on the 2 nodes it can use, even when empty ({reason})")
+    assert "cpu" not in f"{finding.help} {finding.evidence.text}"
+    assert found(web(cpu="3"))["resource-insufficient-free"].message.endswith("(cpu 3 each)")

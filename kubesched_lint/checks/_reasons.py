@@ -71,8 +71,8 @@ def spread_blocked(it: Member, cell: Cell) -> tuple[SpreadConstraint, tuple[str,
 
 def _by_taints(constraint: SpreadConstraint, closed: tuple[str, ...]) -> str:
     verb, number = ("counts as an empty", 1) if len(closed) == 1 else ("count as empty", 2)
-    empty = f"{first_few(closed)} {verb} {domain_word(constraint.topology_key, number)}"
-    return f"{empty} though taints keep its pods out, so maxSkew {constraint.max_skew} lets in no extra pod"
+    empty = f"tainted {first_few(closed)} {verb} {domain_word(constraint.topology_key, number)}"
+    return f"{empty}, so its maxSkew bars the extra pod"
 
 
 def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
@@ -107,7 +107,7 @@ def _held(it: Member, cell: Cell) -> str:
         return ""
     pods = "its pod holds" if cell.wanted == 1 else f"its {cell.wanted} pods hold"
     share = f"{show(cell.resource, own)} of {show(cell.resource, int(whole))} {cell.resource}"
-    return f"{pods} {share} of the only node that it can use, the extra pod needs {show(cell.resource, request)} more"
+    return f"{pods} {share} of its only node, the next needs {show(cell.resource, request)} more"
 
 
 def _lacking(it: Member, cell: Cell, nodes: int = 1, *, is_negated: bool = False) -> str:

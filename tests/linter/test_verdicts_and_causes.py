@@ -196,7 +196,7 @@ def stuck(replicas: int, more: str = "", cluster: str = THREE) -> Finding:
 
 def test_the_help_of_a_stuck_rollout_says_what_its_fix_costs() -> None:
     one = stuck(1, cluster=NODES.replace("count: 2", "count: 1"))
-    assert "its pod holds 3 of 4 cpu of the only node that it can use, the extra pod needs 3 more" in one.message
+    assert "its pod holds 3 of 4 cpu of its only node, the next needs 3 more" in one.message
     assert "(with one replica that is downtime, as Recreate is)" in one.help
     assert "the old pod serves, and after 600 seconds Kubernetes reports ProgressDeadlineExceeded" in one.help
     assert "(one pod is missing at a time), or make room for one more pod; until then the old pods" in stuck(3).help

@@ -85,7 +85,7 @@ def without_expected(world: World) -> World:
 
 def fresh_premise(cluster: Cluster) -> str:
     """The premise of a proof that needs the running pods of others, which may have changed by now."""
-    return f"fresh pods show no other room: those of {cluster.path} are {cluster.stale}"
+    return f"fresh pods show no other room than those of {cluster.path} ({cluster.stale})"
 
 
 @once_per_world

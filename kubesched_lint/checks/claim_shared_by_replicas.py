@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.remedies.rollouts import use_recreate
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.analysis.rollout import fenceposts, until_it_ends
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
 from kubesched_lint.manifests.classify import mappings_at, value_at
@@ -104,7 +104,7 @@ def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool)
             evidence=proof(
                 "1 old pod + 1 extra pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
             ),
-            values=values,
+            values={**values, "until": until_it_ends(it.workload, 1)},
             variant="rollout_one_pod",
         )
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
+from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.identity import Itself
@@ -114,6 +115,15 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
         yield attachable
     if not meanwhile.mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
+    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
+        why = f"only {total} of the nodes for which it makes a pod let one in"
+        yield Counted(total, why, rests_on=ON_NOTHING)
+    elif total < wanted:
+        what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
+        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
+        on = f"the {many(usable.bit_count(), 'node')} {left}"
+        holds = f"{plural(usable.bit_count(), 'has', 'have')} {'room' if what == PODS else what} for {total}"
+        yield Counted(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
         if meanwhile.mixed and not reaches_old(setting, constraint.selector, number):
@@ -126,14 +136,6 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
-    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
-        why = f"only {total} of the nodes for which it makes a pod let one in"
-        yield Counted(total, why, rests_on=ON_NOTHING)
-    elif total < wanted:
-        what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
-        on = f"the {many(usable.bit_count(), 'node')} {left}"
-        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
 
 
 def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:

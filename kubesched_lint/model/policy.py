@@ -262,6 +262,8 @@ class ResourceQuota(Distinct, frozen=True):
     scopes: tuple[QuotaScope, ...] = ()
     """Includes those of ``scopeSelector``; a pod counts if it matches all of them."""
     source: Source | None = None
+    in_force: bool = True
+    """Whether its controller has written ``status.hard``: it refuses nothing before. True where no status is shown."""
 
 
 class ReplicaSet(PartlyCompared, frozen=True):

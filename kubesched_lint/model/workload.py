@@ -24,6 +24,9 @@ SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
 
 
+NO_DEADLINE = 2**31 - 1
+
+
 class Strategy(PartlyCompared, frozen=True):
     """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
 
@@ -39,6 +42,8 @@ class Strategy(PartlyCompared, frozen=True):
     """A blue-green rollout: the old pods stay until all new ones are available."""
     by_weight: bool = False
     """A canary by weights: while it waits at a weight, it may want one pod more than the replicas."""
+    progress_deadline: int = 600
+    """Seconds after which a Deployment reports that its rollout does not go on; ``NO_DEADLINE``: it never does."""
     in_own_order: bool = False
     """An operator replaces one pod after another, as a StatefulSet does, but in an order of its own."""
 

@@ -112,7 +112,7 @@ def _plain(cell: Cell) -> str:
         return f"PDB {cell.blamed.name} allows no further eviction"
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
-        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message))
+        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message)).rstrip(", ")
     return without_more_nodes(cause) or MEANINGS[word(cell)]
 
 

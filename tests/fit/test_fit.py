@@ -195,6 +195,24 @@ def test_a_quota_stops_the_next_pod() -> None:
     assert "ResourceQuota default/q" in told.binds
 
 
+def test_nothing_fits_of_what_the_api_server_refuses(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: wep}}
+    spec: {containers: [{name: c, image: "registry.example.com/web:1"}]}
+""")
+    done = called("fit", "--like", "web", "m.yaml", "-c", str(ZONES), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the API server refuses Deployment shop/web" in done.stderr
+    assert "`selector` does not match template `labels`" in done.stderr
+
+
 def test_a_cron_job_has_pods_too() -> None:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}

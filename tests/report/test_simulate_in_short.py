@@ -223,3 +223,13 @@ def test_a_cell_without_a_trace_tells_why_and_not_what_each_lacks() -> None:
     cell = of(UNKNOWN, "0–4/4 ?", 0, 4)
     for lacking in ("a proof; too many steps to follow a trace", "a proof: too many steps to follow a trace"):
         assert cause_of(replace(cell, missing=(lacking,))) == "too many steps to follow a trace"
+
+
+@pytest.mark.parametrize("reasons", [
+    "1 Insufficient cpu, 1 node(s) were unschedulable",
+    "1 node(s) were unschedulable, 1 Insufficient cpu",
+])  # fmt: skip
+def test_the_cordon_of_a_drain_is_no_reason_and_leaves_no_comma(reasons: str) -> None:
+    told = f"0/2 nodes are available: {reasons}. preemption: 0/2 nodes are available"
+    cell = replace(of(BAD, "0/1 −1", 0, 0), message=told, why="no node that it may use")
+    assert cause_of(cell) == "0/2 nodes are available: 1 Insufficient cpu"

@@ -28,6 +28,7 @@ from kubesched_lint.notebook import Shown
 from kubesched_lint.releases import not_modelled
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
+from kubesched_lint.world.refused import refused_objects, sentence
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
@@ -84,6 +85,9 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
     it = World(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
+    refused = refused_objects(it.world).get(workload.source)
+    if refused is not None:
+        raise ValueError(f"the API server refuses {workload}: {sentence(refused)}")
     refusal = it.world.admission.decision(workload).refusal
     if refusal is not None:
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")

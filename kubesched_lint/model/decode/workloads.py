@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.fields import (
@@ -99,7 +101,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
     match kind:
         case "Deployment":
             return {
-                "strategy": _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%"),
+                "strategy": _deployment_strategy(spec),
                 "suspended": "paused" if spec.get("paused") is True else "",
             }
         case "DaemonSet":
@@ -139,6 +141,12 @@ def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
 def _suspended(spec: Value) -> dict[str, Any]:
     """Return ``suspended`` if ``suspend`` is true; validation reports other types."""
     return {"suspended": "suspended"} if spec.get("suspend") is True else {}
+
+
+def _deployment_strategy(spec: Value) -> Strategy:
+    strategy = _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%")
+    deadline = spec.get("progressDeadlineSeconds")  # words alone depend on it: a wrong type is left to validation
+    return replace(strategy, progress_deadline=deadline) if isinstance(deadline, int) else strategy
 
 
 def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kubesched_lint.lifecycle.holdings import Holdings
 
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
+_NO_VOLUMES: frozenset[tuple[str, str, int]] = frozenset()
 
 
 class Oracle:
@@ -97,6 +98,8 @@ class Oracle:
         self._asked_of = 0
         """Number of revisions that ``_may_miss`` covers."""
         self._base = self._unbound = self.cluster.storage
+        self._stored = _NO_VOLUMES, self._base
+        """The volumes of the last state that was shown, and the storage with them."""
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
         self._shown_away = _NO_CLAIMS
@@ -412,11 +415,17 @@ class Oracle:
         if self._slots_claimed < slots:
             self._slots_claimed = slots
             self._unbound = self._base.with_objects(claims=claims.values()) if claims else self._base
-        storage = self._unbound
-        if state.volumes:
-            work.spend((len(storage.claims) + len(storage.volumes) + len(state.volumes)) // 8)  # all of them are copied
-            bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]
-            storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
+            self._stored = _NO_VOLUMES, self._unbound
+        there, storage = self._stored
+        wanted = frozenset(state.volumes)
+        if not there <= wanted:  # most states have the volumes of the one before, and one more
+            there, storage = _NO_VOLUMES, self._unbound
+        if there != wanted:
+            fresh = [volume for volume in state.volumes if volume not in there]
+            work.spend((len(storage.claims) + len(storage.volumes)) // 8 + 2 * len(fresh))  # all of them are copied
+            bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in fresh]
+            storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in fresh])
+        self._stored = wanted, storage
         return storage
 
     def _bound(self, claim: Claim, volume: int) -> Claim:

@@ -91,9 +91,6 @@ class Oracle:
             self.symmetry = Symmetry.none(len(index))
         self.standing = Standing(pod_types, len(index))
         self._daemons: dict[int, Daemons] = {}
-        self._may_miss = False
-        self._asked_of = 0
-        """Number of revisions that ``_may_miss`` covers."""
         self._stored = StoredVolumes(pod_types, self.cluster.storage)
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
@@ -164,10 +161,11 @@ class Oracle:
 
     def may_miss(self) -> bool:
         """Whether a waiting pod can miss the event that would let it run."""
-        if self._asked_of < self.pod_types.size:
-            self._may_miss = self._may_miss or may_miss(self.pod_types.joined[self._asked_of :], self.cluster)
-            self._asked_of = self.pod_types.size
-        return self._may_miss
+        known, joined = self.pod_types.missing, self.pod_types.joined
+        if known.asked < len(joined):
+            known.may = known.may or may_miss(joined[known.asked :], self.cluster)
+            known.asked = len(joined)
+        return known.may
 
     def daemons(self, desired: DesiredState) -> Daemons:
         """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""

@@ -151,10 +151,11 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
     return Settings(values, params, severities, exclude, rulebook, config)
 
 
-def tell_configuration(settings: Settings) -> None:
-    """Print the ``config`` line on stderr if it changes what the check finds, for commands without a footer."""
-    if (in_force := settings.in_force()) and not in_force.endswith(NOTHING_WEAKER):
-        tell(f"config: {in_force}")
+def tell_configuration(*each: Settings) -> None:
+    """Print the ``config`` lines on stderr that change what is found, for commands without a footer."""
+    for line in dict.fromkeys(settings.in_force() for settings in each):
+        if line and not line.endswith(NOTHING_WEAKER):
+            tell(f"config: {line}")
 
 
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:

@@ -86,8 +86,9 @@ def why(
     found: list[Answer] = []
     errors: list[InputError] = []
     missed: list[str] = []
-    for aim in aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag):
-        tell_configuration(aim.settings)
+    asked = aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag)
+    tell_configuration(*(aim.settings for aim in asked))
+    for aim in asked:
         try:
             manifests, answered = _answered(context, aim, question)
         except NamingError as error:

@@ -73,7 +73,7 @@ def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[
         for line in entry.lines:
             yield from wrapped(f"    {line}", room, 6)
     if len(entries) > len(shown):
-        yield f"  and {many(len(entries) - len(shown), 'more')}: -v lists them"
+        yield f"  and {len(entries) - len(shown):,} more: -v lists them"
 
 
 def _elsewhere(rows: Rows, palette: Palette, room: int) -> Iterator[str]:

@@ -12,10 +12,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint import report_extras
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.programs import WorkTree
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
-from tests.teams import MISTAKE, workload, write_repo, write_team
+from tests.teams import CLUSTERS, MISTAKE, team_name, workload, write_repo, write_team
 
 
 def run(*args: str) -> Result:
@@ -48,12 +52,52 @@ def test_one_comment_names_every_team_and_a_new_one_is_not_skipped(repo: Path) -
     assert (done.exit_code, "no target reads teams/team-new (1 workload)" in done.stderr) == (2, True)
 
 
-def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_repo(repo, 3, healthy=1)
+def committed(repo: Path) -> None:
     (repo / ".git").rmdir()
     git("init", "-q")
     git("add", "-A")
     git("commit", "-qm", "x")
+
+
+def misspell(repo: Path, teams: int) -> None:
+    """Let the first workload of some teams ask for a pool that no node has."""
+    for number in range(teams):
+        file = repo / "teams" / team_name(number) / "web-0.yaml"
+        file.write_text(file.read_text().replace("pool: general", "pool: genral"))
+
+
+def test_a_plan_of_many_targets_looks_at_the_repository_once(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git is asked grew by fourteen calls with each target, and each had its ``config`` line."""
+    asked, told = [], WorkTree._run
+    monkeypatch.setattr(WorkTree, "_run", lambda self, *a, **more: asked.append(a[0]) or told(self, *a, **more))
+    write_repo(repo, 4, healthy=1)
+    committed(repo)
+    misspell(repo, 4)
+    done = run("plan", "HEAD")
+    assert done.exit_code == 1
+    assert asked.count("cat-file") == 2 * 4 + 2 * 2, "sizes and contents of four teams and two clusters"
+    assert len(asked) < 2 * 4 + 2 * 2 + 20
+    assert done.stderr.count("config: ") == len(CLUSTERS)
+
+
+def test_a_plan_of_many_rows_tries_each_of_them_a_little(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of all targets are what takes time, whichever target they are of; with few, none counts less."""
+    efforts = set()
+    monkeypatch.setattr(judging, "simulate", lambda *a, **more: efforts.add(a[4]) or simulate(*a, **more))
+    monkeypatch.setattr(report_extras, "MOST_ROWS", 7)
+    write_repo(repo, 4, healthy=1)
+    committed(repo)
+    misspell(repo, 3)
+    assert run("plan", "HEAD").exit_code == 1
+    assert efforts == {Effort()}, "six rows of two targets for each of three teams"
+    misspell(repo, 4)
+    assert run("plan", "HEAD").exit_code == 1
+    assert efforts == {Effort(), Effort(runs=1, nodes=1)}
+
+
+def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_repo(repo, 3, healthy=1)
+    committed(repo)
     file = repo / "teams" / "team-01" / "web-0.yaml"
     file.write_text(file.read_text().replace("pool: general", "pool: genral"))
     linted = []

@@ -96,10 +96,8 @@ def _needed_beside(setting: Setting, number: int, wanted: int) -> int:
 def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
     bounds = _without_deletions(setting, event, number)
-    if bounds.is_fine and not setting.going:
-        return bounds
     best = guests_of(setting).gone_at_best(event, number)
-    if best is setting:
+    if best is setting or (bounds.is_fine and not setting.going):
         return bounds
     if best is None:
         if setting.going:

@@ -17,8 +17,8 @@ from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, 
 from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator
-from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle, size_after
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import (
     components,
@@ -126,9 +126,9 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        bounds = self.counting.bounds(event, members, place)
-        if event == "hpa-max" and stuck_at(self.setting, place, bounds.wanted):
+        if event == "hpa-max" and self._stuck_at_most(place):
             return True
+        bounds = self.counting.bounds(event, members, place)
         if bounds.is_fine or bounds.is_bad:
             return bounds.is_bad
         scope = scope_of(self.setting, members)
@@ -150,19 +150,33 @@ class Matrix:
         return creation.beside_undecided(self._cell(event, place), self.setting, place)
 
     def _cell(self, event: str, number: int) -> Cell:
-        cell, workload = self._answer(event, number), self.setting.workloads[number]
-        if event == "hpa-max" and cell.verdict != BAD:
-            cell = self._rolled_out_there(cell, number)
+        cell = self._at_most(number) if event == "hpa-max" else self._answer(event, number)
         if cell.verdict == BAD and quotas.may_be_freed(self.setting, event, number):
             cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
+        workload = self.setting.workloads[number]
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
 
-    def _rolled_out_there(self, cell: Cell, number: int) -> Cell:
-        """Return the cell of the maximum; it ends badly as well if no rollout at that size ever ends."""
-        stuck = stuck_at(self.setting, number, cell.wanted)
-        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number) if stuck else cell
+    def _at_most(self, number: int) -> Cell:
+        """Return the cell of an autoscaler's maximum; it ends badly as well if no rollout at that size ever ends."""
+        stuck = self._stuck_at_most(number)
+        cell = None if stuck is None or self.effort.narrates else self._unless_searched(number)
+        cell = cell or self._answer("hpa-max", number)
+        if stuck is None or (cell.verdict == BAD and cell.proven):
+            return cell
+        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number)
+
+    def _stuck_at_most(self, number: int) -> Counted | None:
+        return stuck_at(self.setting, number, size_after(self.setting, "hpa-max", number))
+
+    def _unless_searched(self, number: int) -> Cell | None:
+        """Return the cell of the maximum without the least pods, which cost most; None if it may end badly itself."""
+        bounds = count(self.setting, "hpa-max", number)
+        if bounds.most.pods < bounds.wanted or self._is_searched(group_of(self.setting, number)):
+            return None
+        least_left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)
+        return counted_cells.left_open("hpa-max", least_left_out, "", self._premises(number))
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)

@@ -273,6 +273,11 @@ def stuck_at(setting: Setting, number: int, size: int) -> Counted | None:
     return _never_ends(emptied, number, size)
 
 
+def stuck_at_most(setting: Setting, number: int) -> Counted | None:
+    """Return ``stuck_at`` the maximum of its autoscaler."""
+    return stuck_at(setting, number, size_after(setting, "hpa-max", number))
+
+
 def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     workload = setting.workloads[number]
     bounds = _placed(setting, number, wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 
 from msgspec import Struct
@@ -12,13 +12,13 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.at_once import AtOnce
-from kubesched_lint.lifecycle.counted import count, has_room, stuck_at
+from kubesched_lint.lifecycle.counted import count, has_room, stuck_at_most
 from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle, size_after
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import (
     components,
@@ -78,10 +78,6 @@ class Matrix:
         """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
         return self._places.get(number)
 
-    def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
-        for number in range(len(self.whole.workloads)):
-            yield Row(number, tuple(self.cell(event, number) for event in events))
-
     def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
         """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
         asked = {place for number in numbers if (place := self._places.get(number)) is not None}
@@ -126,7 +122,7 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        if event == "hpa-max" and self._stuck_at_most(place):
+        if event == "hpa-max" and stuck_at_most(self.setting, place):
             return True
         bounds = self.counting.bounds(event, members, place)
         if bounds.is_fine or bounds.is_bad:
@@ -160,23 +156,13 @@ class Matrix:
 
     def _at_most(self, number: int) -> Cell:
         """Return the cell of an autoscaler's maximum; it ends badly as well if no rollout at that size ever ends."""
-        stuck = self._stuck_at_most(number)
-        cell = None if stuck is None or self.effort.narrates else self._unless_searched(number)
+        stuck = stuck_at_most(self.setting, number)
+        is_told = stuck is None or self.effort.narrates or self._is_searched(group_of(self.setting, number))
+        cell = None if is_told else _without_least(self.setting, number, self._premises(number))
         cell = cell or self._answer("hpa-max", number)
         if stuck is None or (cell.verdict == BAD and cell.proven):
             return cell
         return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number)
-
-    def _stuck_at_most(self, number: int) -> Counted | None:
-        return stuck_at(self.setting, number, size_after(self.setting, "hpa-max", number))
-
-    def _unless_searched(self, number: int) -> Cell | None:
-        """Return the cell of the maximum without the least pods, which cost most; None if it may end badly itself."""
-        bounds = count(self.setting, "hpa-max", number)
-        if bounds.most.pods < bounds.wanted or self._is_searched(group_of(self.setting, number)):
-            return None
-        least_left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)
-        return counted_cells.left_open("hpa-max", least_left_out, "", self._premises(number))
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
@@ -488,3 +474,12 @@ def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
     granted = quotas.cap(setting, number if number in short else short[0])
     quota = granted.why if granted is not None else "a quota keeps pods from being made"
     return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
+
+
+def _without_least(setting: Setting, number: int, assumes: tuple[str, ...]) -> Cell | None:
+    """Return the cell of the maximum without the least pods, which cost most; None if pods surely stay missing."""
+    bounds = count(setting, "hpa-max", number)
+    if bounds.most.pods < bounds.wanted:
+        return None
+    left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)
+    return counted_cells.left_open("hpa-max", left_out, "", assumes)

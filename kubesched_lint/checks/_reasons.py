@@ -123,9 +123,14 @@ def _lacking(it: Member, cell: Cell, nodes: int = 1, *, is_negated: bool = False
 
 def _nowhere(it: Member, cell: Cell, *, surges: bool) -> str:
     """Return kube-scheduler's reasons in brackets, without the counts of nodes and what it says of preemption."""
-    told = cell.message.partition(": ")[2].partition(". ")[0].rstrip(".") or cell.message
+    told = reason_in(cell.message)
     if it.workload.kind != "DaemonSet":
         return f"its {'extra' if surges else 'new' if cell.stuck else 'next'} pod finds no node ({told})"
     # Each pod may use one node, so what is said of the others explains nothing.
     told = ", ".join(each.partition(" ")[2] for each in told.split(", ") if UNASKED not in each) or told
     return f"a node refuses its pod ({told})"
+
+
+def reason_in(message: str) -> str:
+    """Return what a message of the scheduler says of the nodes, without their number and without preemption."""
+    return (message.partition(": ")[2].partition(". ")[0] or message).rstrip(".")

@@ -338,7 +338,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -
     ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
-    for position, most in room.on.items():
+    for position, most in room.by_position().items():
         found[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
@@ -346,7 +346,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -
             # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
-    return Room(found)
+    return Room(found.items())
 
 
 def at_once(setting: Setting, number: int, count: int) -> int:
@@ -406,7 +406,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     A key with one node per domain does not distinguish nodes.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    room = room_of(setting, pod, setting.usable[number], wanted).on
+    room = room_of(setting, pod, setting.usable[number], wanted).by_position()
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )

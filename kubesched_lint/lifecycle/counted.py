@@ -97,10 +97,8 @@ def _needed_beside(setting: Setting, number: int, wanted: int) -> int:
 def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
     bounds = _without_deletions(setting, event, number)
-    if bounds.is_fine and not setting.going:
-        return bounds
     best = guests_of(setting).gone_at_best(event, number)
-    if best is setting:
+    if best is setting or (bounds.is_fine and not setting.going):
         return bounds
     if best is None:
         if setting.going:
@@ -286,6 +284,11 @@ def stuck_at(setting: Setting, number: int, size: int) -> Counted | None:
     if setting.workloads[number].kind != "Deployment" or not known or emptied is None:
         return None
     return _never_ends(emptied, number, size)
+
+
+def stuck_at_most(setting: Setting, number: int) -> Counted | None:
+    """Return ``stuck_at`` the maximum of its autoscaler."""
+    return stuck_at(setting, number, size_after(setting, "hpa-max", number))
 
 
 def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:

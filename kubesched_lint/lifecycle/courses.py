@@ -114,7 +114,7 @@ class Courses:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
             return []
-        if is_known or self._ends_well(event, number, turn):
+        if is_known or (event in LOSSES and self._ends_well(event, number, turn)):
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
 
         def is_enough(found: Sequence[FinalState]) -> bool:

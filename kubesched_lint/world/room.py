@@ -62,7 +62,7 @@ def open_room(it: Member, most: int, others: RunningPods) -> capacity.Room:
     nodes = open_beside(it, others)
     known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
     if key not in known:
-        known[key] = capacity.Room(dict(capacity.copies(it.pod, others.state, nodes, most)))
+        known[key] = capacity.Room(capacity.copies(it.pod, others.state, nodes, most))
     return known[key]
 
 

@@ -28,10 +28,11 @@ from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.counted import count, stopped_by_budgets
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import size_after
-from kubesched_lint.lifecycle.guests import comes_back
+from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import returns
 from kubesched_lint.lifecycle.node_events import cordoned
+from kubesched_lint.lifecycle.preemption_scope import followed_guests
 from kubesched_lint.lifecycle.quiet import quiet
 from kubesched_lint.lifecycle.quotas import quota_short, refused_in, surely_granted
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
@@ -104,8 +105,8 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
     """
     if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
         return None
-    if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
-        return None  # everybody moves and nobody is left out: the part is the whole
+    if not quiet(setting) and _rank(setting, number) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
+        return None  # everybody moves and nobody is left out or comes anew: the part is the whole
     why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
     is_refused = _is_refused(setting, event, number)
     for start in _starts(setting, event, number):
@@ -382,11 +383,28 @@ def _meeting(setting: Setting, number: int) -> _Met:
 
 
 def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
-    """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
+    """Return the part that closes nodes to a workload; None if nobody knows what becomes of pods that it meets."""
+    followed = followed_guests(setting)
     for kind in setting.others:
-        if kind.pod not in met.forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
+        if kind.pod in met.forced or not any(_may_evict(mover, kind) for mover in pressed.pressing):
+            continue
+        if not all(bound in followed for bound in kind.bound):
             return None
+        if any(bound.owner is None for bound in kind.bound) and _is_sought(setting, met.workloads, kind.pod):
+            return None  # it may be gone, and the part counts it
     return _part(setting, pressed.moves, met.workloads, met.forced)
+
+
+def _is_sought(setting: Setting, workloads: Iterable[int], other: Pod) -> bool:
+    """Whether affinity or a spread of one of these workloads counts a pod of others."""
+    asking = ((pod, asked) for i in workloads for pod in setting.kinds[i] for asked in _asks(pod))
+    return any(_selects(setting, asked, pod, other) for pod, asked in asking)
+
+
+def _asks(pod: Pod) -> Iterator[PodAffinityTerm | Selector]:
+    """Yield what selects the pods that may open nodes to a pod."""
+    yield from pod.required_affinity
+    yield from (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
 
 
 def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
@@ -397,9 +415,7 @@ def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> froze
     left = [*meets]
     while left:
         for pod in setting.kinds[left.pop()]:
-            spread = (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
-            every: tuple[PodAffinityTerm | Selector, ...] = (*pod.required_affinity, *spread)
-            for asked in every:
+            for asked in _asks(pod):
                 more = set(setting.selection.of(asked, pod.namespace)) - meets
                 meets |= more
                 left += more

@@ -31,6 +31,7 @@ from tests.lifecycle.made_settings import workload as made
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 RANKS = (0, 0, 0, 5, -5)
 REPLICA_SET = Owner("ReplicaSet", "other")
+NEAR_OTHERS = PodAffinityTerm("pool", Selector((Requirement("app", "In", ("other",)),)))
 NEAR_ITSELF = PodAffinityTerm(HOSTNAME, Selector((Requirement("app", "In", ("new",)),)))
 
 
@@ -51,7 +52,7 @@ def guest(draw, cluster, number: int) -> BoundPod:
 
 @st.composite
 def running_sets(draw) -> Setting:
-    """A set that runs as a trace deployed it, one workload of it perhaps changed, new or short of a pod, beside others."""
+    """A set that runs as a trace deployed it, beside others; one of it may be changed, new or short, or all is new."""
     cluster = draw(nodes())
     workloads = (draw(ranked("web")), draw(ranked("db")), draw(ranked("etc")))
     kept = Selector((Requirement("app", "In", (draw(st.sampled_from(["web", "db"])),)),))
@@ -72,6 +73,8 @@ def running_sets(draw) -> Setting:
             runs = {i: pods[:-1] for i, pods in runs.items() if i != 1 or pods[:-1]}
         case 2:
             del runs[draw(st.sampled_from(sorted(runs)))]
+        case 3:
+            runs = {}
     return replace(setting, running={i: pods for i, pods in runs.items() if pods}, changes=changes)
 
 
@@ -187,6 +190,26 @@ def test_what_only_one_workload_asks_is_not_remembered() -> None:
     for number in range(4):
         parts.surely_fine(setting, "rollout", number)
     assert len(parts._known_pressed(setting)) == 0
+
+
+def test_preempted_pods_of_others_move_where_it_is_known_who_makes_them_anew() -> None:
+    """The strong pod may have to take the place of another one, for which the second node has room beside ``web``."""
+    strong, web = _sized("strong", 1, priority=9, pool="n0"), _sized("web", 1, pool="n1")
+    weak = _sized("other", 1).pod
+
+    def proven(owner: Owner | None, near: bool = False, room: int = 300) -> bool:
+        rooms = {"n0": 200, "n1": room}
+        cluster = tuple(Node(name, {"pool": name}, allocatable={"cpu": c, "pods": 110}) for name, c in rooms.items())
+        others = tuple(BoundPod(f"other-{i}", "n0", weak, owner) for i in range(2))
+        asks = replace(web.pod, required_affinity=(NEAR_OTHERS,)) if near else web.pod
+        made = Setting(cluster, Inventory(pods=others), (strong, replace(web, pod=asks)))
+        return parts.surely_fine(made, "deploy", 1) is not None
+
+    assert proven(REPLICA_SET)
+    assert proven(None)
+    assert not proven(REPLICA_SET, room=200), "they may take all room that is left"
+    assert not proven(Owner("Operator", "other")), "another pod may come in its place"
+    assert not proven(None, near=True), "nobody makes it again"
 
 
 def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:

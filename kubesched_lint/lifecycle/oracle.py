@@ -212,6 +212,11 @@ class Oracle:
             return self.pod_types.slot(workload, revision, ordinal)
         return self.pod_types.slot(workload, revision, 0)
 
+    def forget(self) -> None:
+        """Forget the decisions in all states: they take memory, and other courses meet other states."""
+        self._candidate_nodes.clear()
+        self._evictions.clear()
+
     # --- deciding ---------------------------------------------------------------------------------------------------
 
     def may_run(self, state: State, slot: int, position: int = -1) -> bool:

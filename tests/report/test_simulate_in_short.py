@@ -21,7 +21,7 @@ from kubesched_lint.lifecycle.verdicts import (
     Cell,
     Range,
 )
-from kubesched_lint.report.cell_reasons import cause_of
+from kubesched_lint.report.cell_reasons import Reason, cause_of, said
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
@@ -171,3 +171,12 @@ def test_a_cell_without_a_trace_tells_why_and_not_what_each_lacks() -> None:
     cell = of(UNKNOWN, "0–4/4 ?", 0, 4)
     for lacking in ("a proof; too many steps to follow a trace", "a proof: too many steps to follow a trace"):
         assert cause_of(replace(cell, missing=(lacking,))) == "too many steps to follow a trace"
+
+
+def test_numbers_of_nodes_in_one_reason_are_a_range():
+    def told(*numbers: int) -> str:
+        cause = "|".join(f"0/{number}" for number in numbers)
+        return said(Reason("may fail", f"{cause} nodes are available", {}))
+
+    assert told(22, 23) == "0/22 or 0/23 nodes are available"
+    assert told(9, 23, 13) == "0/9 to 0/23 nodes are available"

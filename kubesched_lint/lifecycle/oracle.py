@@ -327,10 +327,6 @@ class Oracle:
         self.show(state)
         return diagnose(self.pod(slot, position), self.cluster)
 
-    def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
-        """Return the plugins that reject a waiting pod now; none if an error ends its attempt: it is tried again."""
-        return self.diagnosis(state, slot, position).rejected_by
-
     # --- showing ----------------------------------------------------------------------------------------------------
 
     def show(self, state: State) -> None:

@@ -150,7 +150,7 @@ def impossible(world: World) -> Iterator[Impossible]:
 
     Those of kube-scheduler alone come first: they are proven, whatever another scheduler does with its pods.
     """
-    demands = [d for d in demands_of(world) if _fits_alone(world, d)]
+    demands = [d for d in demands_of(world) if fits_alone(world, d)]
     if not demands:
         return
     sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
@@ -189,7 +189,7 @@ def _seen_to_fit(world: World) -> bool:
     return not all(one.left for one in each_trial(world))
 
 
-def _fits_alone(world: World, demand: Demand) -> bool:
+def fits_alone(world: World, demand: Demand) -> bool:
     """Whether the workload passes the bounds of the rules on single workloads, which report it otherwise."""
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
@@ -303,7 +303,7 @@ def _overfull_port(problem: Problem) -> Impossible | None:
 def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, room: int) -> Impossible:
     wanted = sum(d.count for d in chosen)
     placed = min(
-        _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
+        packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
     )
     because = POD_LIMIT if name == PODS else name
     return Impossible(chosen, wanted, placed, (because,))
@@ -358,8 +358,8 @@ def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
         for r, _ in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
             sizes = sorted((problem.request(d)[r], d.count) for d in confined)
-            packed = min(_packed(sizes, room), _node_by_node(problem, confined, r))
-            best = min(best, wanted - sum(d.count for d in confined) + packed)
+            fitting = min(packed(sizes, room), _node_by_node(problem, confined, r))
+            best = min(best, wanted - sum(d.count for d in confined) + fitting)
     return best
 
 
@@ -369,11 +369,11 @@ def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
     placed = 0
     for place in problem.classes:
         sizes = sorted((size, most) for size, most, nodes in asked if nodes & place.nodes)
-        placed += place.size * _packed(sizes, max(place.room[r], 0))
+        placed += place.size * packed(sizes, max(place.room[r], 0))
     return placed
 
 
-def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
+def packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
     """Return how many pods fit into ``room`` if the smallest go first."""
     placed = 0
     for size, count in sizes:

@@ -39,6 +39,7 @@ from kubesched_lint.lifecycle.stories import bare_story, story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, words
 from kubesched_lint.limits import MOST_STEPS
+from kubesched_lint.text import first_few
 from kubesched_lint.world.limits import MOST_NODES
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
@@ -469,11 +470,29 @@ def _says_all(setting: Setting, event: str, number: int, any_ends: Sequence[Fina
 
 
 def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
-    """Return which quota refuses pods of a workload, or of the first one that it does."""
-    short = sorted(quotas.refused_in(setting, event, number))
-    granted = quotas.cap(setting, number if number in short else short[0])
+    """Return which quota refuses pods of a workload, or of the first one that it does, and what is not known of it."""
+    refused = quotas.refused_in(setting, event, number)
+    short = number if number in refused else min(refused)
+    granted = quotas.cap(setting, short)
     quota, numbers = ("a quota", "") if granted is None else (granted.name, f" ({granted.allows})")
+    jobs = _jobs_beside(setting, event, short)
+    if jobs:
+        return f"whether the pods of {first_few(jobs)} have ended by then: {quota} counts them{numbers}"
     return f"a proof: {quota} may refuse pods, which is not simulated{numbers}"
+
+
+def _jobs_beside(setting: Setting, event: str, number: int) -> Sequence[str]:
+    """Return the Jobs that share a quota with a workload, if that refuses it no pods once theirs have ended."""
+    own = setting.quotas[number]
+    jobs = [
+        i for i, w in enumerate(setting.workloads) if w.kind == "Job" and not set(own).isdisjoint(setting.quotas[i])
+    ]
+    if not jobs or number in jobs:
+        return ()
+    kept = [i for i in range(len(setting.workloads)) if i not in jobs]
+    place = kept.index(number)
+    refused = place in quotas.refused_in(setting.among(kept), event, place)
+    return () if refused else [str(setting.workloads[i]) for i in jobs]
 
 
 def _without_least(setting: Setting, number: int, assumes: tuple[str, ...]) -> Cell | None:

@@ -199,6 +199,11 @@ class Oracle:
             return self.pod_types.slot(workload, revision, ordinal)
         return self.pod_types.slot(workload, revision, 0)
 
+    def forget(self) -> None:
+        """Forget the decisions in all states: they take memory, and other courses meet other states."""
+        self._candidate_nodes.clear()
+        self._evictions.clear()
+
     # --- deciding ---------------------------------------------------------------------------------------------------
 
     def may_run(self, state: State, slot: int, position: int = -1) -> bool:
@@ -308,10 +313,6 @@ class Oracle:
         """Return why a waiting pod of the slot fits where it does, or nowhere."""
         self.show(state)
         return diagnose(self.pod(slot, position), self.cluster)
-
-    def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
-        """Return the plugins that reject a waiting pod now; none if an error ends its attempt: it is tried again."""
-        return self.diagnosis(state, slot, position).rejected_by
 
     # --- showing ----------------------------------------------------------------------------------------------------
 

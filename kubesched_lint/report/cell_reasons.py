@@ -23,6 +23,7 @@ MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FA
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
 _NUMBER = re.compile(r"\d+")
+_OF_NODES = re.compile(r"0/\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
 """A word with a digit: reasons that differ in such words only are one."""
 _BEYOND = "to follow it takes more steps than the limit, which --states raises"
@@ -141,6 +142,9 @@ def _alternatives(values: Sequence[str]) -> str:
     if all(_NUMBER.fullmatch(value) for value in values):
         numbers = sorted(map(int, values))
         return f"{numbers[0]} to {numbers[-1]}"
+    if len(values) >= SHOWN and all(_OF_NODES.fullmatch(value) for value in values):
+        least, *_, most = sorted(values, key=lambda value: int(value[2:]))
+        return f"{least} to {most}"
     return first_few(sorted(values), " or ", SHOWN - 1) if len(values) < SHOWN else f"{values[0]} or another"
 
 

@@ -421,7 +421,7 @@ def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
 
 # --- facts that are missing -------------------------------------------------------------------------------------------
 
-_WITHOUT_NODES = ("no nodes", "no zones", "no pods")
+_WITHOUT_NODES = ("no nodes", "no zones", "one zone", "no pods")
 _UNDECIDED = "facts that decide about its pods are not known"
 
 

@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.verdicts import (
     Cell,
     Range,
 )
+from kubesched_lint.report import cell_reasons
 from kubesched_lint.report.cell_reasons import cause_of
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_html_fragment, as_text
@@ -233,3 +234,12 @@ def test_the_cordon_of_a_drain_is_no_reason_and_leaves_no_comma(reasons: str) ->
     told = f"0/2 nodes are available: {reasons}. preemption: 0/2 nodes are available"
     cell = replace(of(BAD, "0/1 −1", 0, 0), message=told, why="no node that it may use")
     assert cause_of(cell) == "0/2 nodes are available: 1 Insufficient cpu"
+
+
+def test_numbers_of_nodes_in_one_reason_are_a_range() -> None:
+    def told(*numbers: int) -> str:
+        cause = "|".join(f"0/{number}" for number in numbers)
+        return cell_reasons.said(cell_reasons.Reason("may fail", f"{cause} nodes are available", {}))
+
+    assert told(22, 23) == "0/22 or 0/23 nodes are available"
+    assert told(9, 23, 13) == "0/9 to 0/23 nodes are available"

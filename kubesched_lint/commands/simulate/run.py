@@ -30,6 +30,7 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
     with_proofs,
 )
 from kubesched_lint.commands.simulate.scaling import scale_events
+from kubesched_lint.commands.simulate.short_set import short_sets
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.findings import ObjectRef
@@ -239,6 +240,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (*events, *supposed),
         (*rows, *with_proofs(of_runs, workloads, errors, {})),
         tuple(shortages(errors, workloads)),
+        work.tried(lambda: tuple(short_sets(world, frozenset(events))), ()),
         skewed or (),
         before,
         after,

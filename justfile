@@ -25,6 +25,7 @@ generate:
     python scripts/cloud_table.py
     python scripts/draw_pictures.py
     python scripts/draw_proofs.py
+    python scripts/calibration.py
 
 # Renew the versions and hashes that CI installs (kubesched_lint/locked). Needs uv and the network.
 lock:

@@ -1,8 +1,9 @@
 """``check`` against a live API server of 1,000 nodes and 30,000 pods (goal: 10 s of CPU).
 
-Run from the repository: ``python -m benchmarks.check [PODS NODES]``. The API server is a stand-in on the loopback
-interface, whose pages are made before the clock starts: 300 Deployments, a third with a sidecar that their templates do
-not have. The manifests roll one of them out, scale one, and create one. Exit code 1 if ``check`` takes more CPU.
+Run from the repository: ``python -m benchmarks.check [PODS NODES [ROLLED]]``. The API server is a stand-in on the
+loopback interface, whose pages are made before the clock starts: 300 Deployments, a third with a sidecar that their
+templates do not have. The manifests roll ROLLED of them out (1), scale one, and create one. Exit code 1 if ``check``
+takes more CPU.
 """
 
 from __future__ import annotations
@@ -166,18 +167,18 @@ def serve(pages: Pages) -> ThreadingHTTPServer:
     return server
 
 
-def manifests(each: int) -> str:
-    rolled, scaled = deployment(0, each, image="1.1"), deployment(1, each + 20)
-    created = deployment(DEPLOYMENTS, 30)
-    whole = ({"apiVersion": "apps/v1", "kind": "Deployment", **one} for one in (rolled, scaled, created))
+def manifests(each: int, rolled: int) -> str:
+    changed = [deployment(number, each, image="1.1") for number in range(rolled)]
+    changed += [deployment(rolled, each + 20), deployment(DEPLOYMENTS, 30)]
+    whole = ({"apiVersion": "apps/v1", "kind": "Deployment", **one} for one in changed)
     return "\n---\n".join(map(json.dumps, whole))
 
 
 def main() -> int:
-    pod_count, node_count = map(int, sys.argv[1:3]) if len(sys.argv) == 3 else (30_000, 1_000)
+    pod_count, node_count, rolled = map(int, (*sys.argv[1:], *("30000", "1000", "1")[len(sys.argv) - 1 :]))
     server = serve(Pages(cluster(pod_count, node_count)))
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "apps.yaml").write_text(manifests(pod_count // DEPLOYMENTS), encoding="utf-8")
+        Path(folder, "apps.yaml").write_text(manifests(pod_count // DEPLOYMENTS, rolled), encoding="utf-8")
         config = Path(folder, "kubeconfig")
         url = f"http://127.0.0.1:{server.server_port}"
         parts = {

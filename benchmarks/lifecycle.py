@@ -16,7 +16,7 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.lifecycle.matrix import Matrix
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
@@ -76,7 +76,10 @@ def capacity(count: int, chosen: Workload, most: int) -> int:
 def main() -> int:
     started = process_time()
     setting = Setting(nodes(NODES), Inventory(), tuple(map(workload, range(WORKLOADS))))
-    verdicts = Counter(cell.verdict for row in Matrix(setting).rows() for cell in row.cells)
+    matrix = Matrix(setting)
+    verdicts = Counter(
+        matrix.cell(event, number).verdict for number in range(len(setting.workloads)) for event in EVENTS
+    )
     spent = process_time() - started
     print(f"{WORKLOADS} workloads, {NODES:,} nodes: {spent:.2f} s of CPU (goal {GOAL:.0f} s); {dict(verdicts)}")
     plain = next(w for w in map(workload, range(50)) if not w.pod.spread and not w.pod.required_anti_affinity)

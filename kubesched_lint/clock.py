@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from kubesched_lint.engine.text import seconds_of
 
 VARIABLE = "KUBESCHED_LINT_NOW"
 """The environment's variable for another time: ``2027-03-01`` or ``2027-03-01T12:00:00+00:00``."""
@@ -29,3 +31,12 @@ def now(environ: Mapping[str, str] = os.environ) -> datetime:
 def today(environ: Mapping[str, str] = os.environ) -> str:
     """Return the day in UTC, ``2027-03-01``. Raises ClockError."""
     return now(environ).astimezone(UTC).date().isoformat()
+
+
+def fresh_since(duration: str) -> str:
+    """Return the time before which running pods are too old for an error, in full hours: reports are kept as long.
+
+    ``duration`` is such as ``24h``; of another text, the time is now. Raises ClockError.
+    """
+    since = now() - timedelta(seconds=seconds_of(duration) or 0)
+    return since.astimezone(UTC).strftime("%Y-%m-%dT%H:00:00+00:00")

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.engine.places import Location, ObjectRef, Path, Source, Span
 from kubesched_lint.engine.text import first_few, many, not_read
+from kubesched_lint.notebook import Shown
 from kubesched_lint.world.not_read import Release
 
 
@@ -316,7 +317,7 @@ class Summary(Struct, frozen=True):
         return tuple(filter(None, self.undecided.split("\n")))
 
 
-class Report(Struct, frozen=True):
+class Report(Shown, Struct, frozen=True):
     """The result of a run: ``findings``, ``skipped`` rules, and ``errors`` in the input."""
 
     findings: tuple[Finding, ...] = ()

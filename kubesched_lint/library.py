@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
+from kubesched_lint.clock import fresh_since, today
 from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
@@ -23,31 +25,44 @@ from kubesched_lint.commands.fit.asked import like as like_workload
 from kubesched_lint.commands.fit.run import Fit
 from kubesched_lint.commands.fit.run import fit as counted_fit
 from kubesched_lint.commands.lint.run import entries_of, report_on, scope_of
-from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.run import plan as planned
+from kubesched_lint.commands.plan.running import as_it_runs
+from kubesched_lint.commands.plan.version import Version, check_not_empty
+from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.engine.places import Location, ObjectRef
 from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.text import first_few, seconds_of
 from kubesched_lint.findings import InputError, Report, Severity
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents, find_files
 from kubesched_lint.model.feature_gates import parsed
-from kubesched_lint.printing import json_text
+from kubesched_lint.notebook import Shown, html_of
+from kubesched_lint.project.config import FRESH_PODS
 from kubesched_lint.project.rule_settings import param_of, severity_of
-from kubesched_lint.report.as_json import render as json_of_report
-from kubesched_lint.report.check_report import as_json as json_of_check
+from kubesched_lint.report import as_json as as_json_of_lint
+from kubesched_lint.report import as_text as as_text_of_lint
+from kubesched_lint.report import (
+    check_report,
+    explanation,
+    fit_report,
+    in_notebook,
+    plan_json,
+    plan_text,
+    simulation_report,
+)
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.fit_report import as_json as json_of_fit
 from kubesched_lint.report.footer import FAIL_ON
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 
 if TYPE_CHECKING:
-    from kubesched_lint.commands.simulate.found import SimulationReport
     from kubesched_lint.custom.kinds import Kinds
     from kubesched_lint.lifecycle.matrix import Row
     from kubesched_lint.lifecycle.verdicts import Cell
@@ -91,18 +106,35 @@ class Outcome(Struct, frozen=True):
     """The environments of the manifests in which it holds, such as ``prod``; none if it holds in all of them."""
 
 
-class Simulation(Struct, frozen=True):
+class Simulation(Shown, Struct, frozen=True):
     """The result of ``simulate``: ``outcomes`` by workload, each in the order of the requested events."""
 
+    matrix: SimulationReport
+    """What the reports show; its fields may change in any version."""
     outcomes: tuple[Outcome, ...]
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
     shortages: tuple[str, ...] = ()
     """What the set lacks as a whole, proven for every order, whichever pods wait."""
 
+    def __repr__(self) -> str:
+        """Return the outcomes and what else is public: the matrix repeats them, with all workloads."""
+        shown = (f"{name}={getattr(self, name)!r}" for name in ("outcomes", "errors", "notes", "shortages"))
+        return f"Simulation({', '.join(shown)})"
+
     def of(self, name: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a workload such as ``Deployment shop/web``; empty if the manifests do not have it."""
         return tuple(outcome for outcome in self.outcomes if str(outcome.object) == name)
+
+
+class Why(Shown, Struct, frozen=True):
+    """The result of ``why``: one answer, or one for each group of environments in which it is the same."""
+
+    answers: tuple[Answer, ...]
+    errors: tuple[InputError, ...] = ()
+
+
+Result = Report | Simulation | Plan | Why | Check | Fit
 
 
 def load_cluster(
@@ -113,19 +145,24 @@ def load_cluster(
     elastic: bool | None = None,
     node_groups: str = "",
     scheduler_config: Path | None = None,
+    fresh_pods: str = FRESH_PODS,
 ) -> Cluster:
     """Return a cluster from a file or folder, from texts, or from parsed objects (Nodes, Pods, …, or one sketch).
 
     ``elastic`` overrides what the nodes' labels show about autoscalers. ``node_groups`` says whether the nodes show
-    every node group: ``complete`` or ``open``. ``scheduler_config`` is the file of its kube-scheduler. Raises
-    ClusterError if it cannot be read or has no nodes, ValueError if not exactly one of the three is given, or for
-    another ``node_groups``.
+    every node group: ``complete`` or ``open``. ``scheduler_config`` is the file of its kube-scheduler. Running pods of
+    others prove an error only if the file is younger than ``fresh_pods``, such as ``24h``. Raises ClusterError if it
+    cannot be read or has no nodes, ValueError if not exactly one of the three is given, or for another ``node_groups``
+    or ``fresh_pods``.
     """
     given = list(_texts(text, objects))
     if (path is None) == (not given):
         raise ValueError("load_cluster takes a path, or else text or objects")
     groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
-    said = ClusterOptions(elastic, groups, scheduler_config=os.fspath(scheduler_config or ""))
+    if seconds_of(fresh_pods) is None:
+        raise ValueError(f"fresh_pods: {fresh_pods!r} is no duration such as 24h")
+    since = fresh_since(fresh_pods)
+    said = ClusterOptions(elastic, groups, scheduler_config=os.fspath(scheduler_config or ""), fresh_since=since)
     if path is not None:
         return read_stated(os.fspath(path), said)
     return stated(cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic), said)
@@ -187,6 +224,7 @@ def lint(
         kinds=_kinds(workloads),
         params=_params(params or {}, book),
         severities=_severities(severities or {}, book),
+        today=today(),
     )
     manifests = _manifests(paths, text, objects, options, cluster)
     return report_on(manifests, _cluster(cluster, elastic), (), options, book, _named(paths, text))
@@ -248,7 +286,116 @@ def simulate(
     simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), wishes=wishes)
     outcomes = (_outcome(simulation, row, cell) for row in simulation.rows for cell in row.cells)
     shortages = tuple(shortage.message for shortage in simulation.shortages)
-    return Simulation(tuple(outcomes), simulation.errors, simulation.notes, shortages)
+    return Simulation(simulation, tuple(outcomes), simulation.errors, simulation.notes, shortages)
+
+
+def plan(
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    before: Path | Mapping[str, str] | Sequence[Mapping[str, Any]] | None = None,
+    cluster: Path | Cluster,
+    cluster_before: Path | Cluster | None = None,
+    rules: Sequence[Path] | Rulebook = (),
+    workloads: Sequence[Path] = (),
+    events: Sequence[str] = EVENTS,
+    profile: str = "ci",
+    namespace: str = "default",
+    apply_order: str = "kubectl",
+    kubernetes_version: str = "",
+    feature_gates: str = "",
+    include_tests: bool = False,
+) -> Plan:
+    """Return what a change of manifests does to each workload.
+
+    Manifests as for ``lint``, after the change. ``before`` has those before it: a file or folder, a mapping from path
+    to text, or a list of parsed objects; None compares with what runs in the cluster. ``cluster_before`` is the
+    cluster before the change, where nodes change too. ``Plan.is_worse`` says whether something becomes worse for
+    certain. Raises ClusterError, UnknownRuleError, and ValueError for an invalid option or if no side has an object.
+    """
+    book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
+    options = Options(
+        profile=_one_of("profile", profile, PROFILES),
+        namespace=namespace,
+        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
+        kubernetes_version=_version(kubernetes_version),
+        feature_gates=_gates(feature_gates),
+        include_tests=include_tests,
+        kinds=_kinds(workloads),
+    )
+    manifests = _manifests(paths, text, objects, options, cluster)
+    known, former = _running(cluster, manifests), _cluster(cluster_before, None)
+    is_folder = isinstance(before, str | os.PathLike)
+    root = os.fspath(paths[0]) if is_folder and len(paths) == 1 else os.curdir
+    after = Version(first_few(_named(paths, text)) or "objects", manifests, options, root=root)
+    judge = partial(planned, cluster=known, rulebook=book, events=tuple(events), former=former)
+    if before is None:
+        check_not_empty(after)
+        return judge(as_it_runs(after, known), after, running=True)
+    old = _before(before, options, cluster, root)
+    check_not_empty(old, after)
+    return judge(old, after)
+
+
+def _before(
+    given: Path | Mapping[str, str] | Sequence[Mapping[str, Any]], options: Options, cluster: Path | Cluster, root: str
+) -> Version:
+    """Return the side before a change; a folder or file stands where ``root`` stands on the other side."""
+    if isinstance(given, str | os.PathLike):
+        path = os.fspath(given)
+        manifests = _manifests((given,), None, (), options, cluster)
+        return Version(path, manifests, options, root=os.curdir if root == os.curdir else path)
+    text, objects = (given, ()) if isinstance(given, Mapping) else (None, given)
+    return Version("before", _manifests((), text, objects, options, cluster), options)
+
+
+def why(
+    name: str,
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    cluster: Path | Cluster,
+    replica: int = 1,
+    keep_running: bool = False,
+    alone: bool = False,
+    workloads: Sequence[Path] = (),
+    namespace: str = "default",
+    apply_order: str = "kubectl",
+    kubernetes_version: str = "",
+    feature_gates: str = "",
+    seed: int = 0,
+    include_tests: bool = False,
+) -> Why:
+    """Return where one pod can go, node by node.
+
+    ``name`` is a pod or a workload of the manifests (as for ``lint``) or the cluster, as NAME, KIND/NAME,
+    NAMESPACE/NAME or KIND/NAMESPACE/NAME; ``replica`` to ``alone`` as on the command line. The nodes that fit are
+    ``Why.answers[0].explanation.fitting``. Raises ClusterError, OutOfWorkError if it cannot be established within the
+    limit of work, and ValueError for a name that no or several objects have, and for an invalid option.
+    """
+    options = Options(
+        namespace=namespace,
+        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
+        kubernetes_version=_version(kubernetes_version),
+        feature_gates=_gates(feature_gates),
+        include_tests=include_tests,
+        kinds=_kinds(workloads),
+    )
+    known = _cluster(cluster, None)
+    assert known is not None
+    manifests = _manifests(paths, text, objects, options, cluster)
+    question = Question(
+        name,
+        _at_least_one("replica", replica),
+        keep_running,
+        alone,
+        apply_order,
+        kubernetes_version,
+        seed,
+        feature_gates=feature_gates,
+    )
+    found = answers(question, manifests.inventory, known)
+    return Why(tuple(with_premises(one, question, known) for one in found), manifests.errors)
 
 
 def fit(
@@ -307,25 +454,51 @@ def check(
     )
     least = FAIL_ON[_one_of("fail_on", fail_on, tuple(FAIL_ON))]
     manifests = _manifests(paths, text, objects, options, cluster)
-    if isinstance(cluster, Cluster):
-        known = cluster
-    else:
-        groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
-        asked = Live(frozenset(workload.ref for workload in manifests.inventory.workloads))
-        known = read_stated(os.fspath(cluster), ClusterOptions(node_groups=groups), asked=asked)
+    known = _running(cluster, manifests, node_groups)
     named = first_few(_named(paths, text)) or "objects"
     return judged_apply(Version(named, manifests, options), known, load_rules(), least)
 
 
-def as_json(result: Report | Simulation | Fit | Check) -> str:
-    """Return a result as the JSON that the command of its name prints; a Simulation as its own fields."""
-    if isinstance(result, Check):
-        return json_of_check(result)
-    if isinstance(result, Fit):
-        return json_of_fit(result)
-    if isinstance(result, Report):
-        return "".join(json_of_report(result, RenderContext()))
-    return json_text(to_builtins(result), 2)
+def as_json(result: Result) -> str:
+    """Return a result as the JSON that the command of its name prints."""
+    match result:
+        case Report():
+            return "".join(as_json_of_lint.render(result, RenderContext()))
+        case Simulation():
+            return simulation_report.as_json(result.matrix)
+        case Plan():
+            return plan_json.as_json(result)
+        case Why():
+            return explanation.all_as_json(result.answers)
+        case Check():
+            return check_report.as_json(result)
+        case Fit():
+            return fit_report.as_json(result)
+
+
+def as_text(result: Result, *, color: bool = False, width: int = 0) -> str:
+    """Return a result as the text that its command prints, in lines of ``width`` cells (0: no limit)."""
+    match result:
+        case Report():
+            return "".join(as_text_of_lint.render(result, RenderContext(color=color, width=width)))
+        case Simulation():
+            return simulation_report.as_text(result.matrix, color=color, room=width)
+        case Plan():
+            return plan_text.as_text(result, color=color, room=width)
+        case Why():
+            return explanation.all_as_text(result.answers, color=color, width=width)
+        case Check():
+            return check_report.as_text(result, color=color, room=width)
+        case Fit():
+            return fit_report.as_text(result, room=width)
+
+
+def as_html(result: Result) -> str:
+    """Return a result as the part of a page that a notebook shows: the text of its command, in colour."""
+    return in_notebook.as_html(as_text(result, color=True, width=in_notebook.WIDTH))
+
+
+html_of.register(Shown, as_html)
 
 
 def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
@@ -344,6 +517,16 @@ def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
         assumes=cell.assumes,
         environments=simulation.where(row),
     )
+
+
+def _running(given: Path | Cluster, manifests: ManifestSet, node_groups: str = "") -> Cluster:
+    """Return a cluster with what applying the manifests changes; a live one is asked for their whole templates."""
+    groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
+    if isinstance(given, Cluster):
+        return given
+    asked = Live(frozenset(workload.ref for workload in manifests.inventory.workloads))
+    said = ClusterOptions(node_groups=groups, fresh_since=fresh_since(FRESH_PODS))
+    return read_stated(os.fspath(given), said, asked=asked)
 
 
 def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | None:
@@ -403,6 +586,12 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
+def _at_least_one(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name}: {value} is less than 1")
+    return value
+
+
 def _version(asked: str) -> str:
     if asked and not is_asked_for(asked):
         raise ValueError(f"kubernetes_version: {asked!r} is {NO_VERSION}")
@@ -431,12 +620,18 @@ __all__ = [
     "ClusterError",
     "Fit",
     "Outcome",
+    "Plan",
     "Simulation",
+    "Why",
+    "as_html",
     "as_json",
+    "as_text",
     "check",
     "fit",
     "lint",
     "load_cluster",
     "load_rules",
+    "plan",
     "simulate",
+    "why",
 ]

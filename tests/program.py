@@ -5,11 +5,16 @@ Tests of imports, streams, signals and installed packages start Python itself.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import pty
 import signal
+import struct
 import sys
+import termios
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +46,26 @@ def called(
             become(list(map(str, args)), cwd, environ, [stream.fileno() for stream in (given, out, err)])
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return CompletedProcess(args, code, _text(out), _text(err))
+
+
+def lines_on_a_terminal(*args: str | Path, cwd: Path, columns: int = 80) -> list[str]:
+    """Return what stands on a terminal of ``columns`` after a call, without colours and without standard error."""
+    import_all()
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with open(os.devnull, "r+") as nothing:
+        child = os.fork()
+        if not child:
+            environ = {**os.environ, "NO_COLOR": "1"}
+            become(list(map(str, args)), cwd, environ, (nothing.fileno(), its, nothing.fileno()))
+    os.close(its)
+    found = bytearray()
+    with suppress(OSError):  # the terminal is gone once the child has ended
+        while part := os.read(ours, 1 << 16):
+            found += part
+    os.close(ours)
+    os.waitpid(child, 0)
+    return found.decode().replace("\r", "").splitlines()
 
 
 @cache

@@ -31,7 +31,7 @@ SEARCHES = {
     "lifecycle/counted.py",  # cells of the table
     "lifecycle/explore.py",  # states and courses
     "lifecycle/gangs.py",  # orders of a gang
-    "lifecycle/oracle.py",  # states and the volumes of all
+    "lifecycle/stored_volumes.py",  # states and the volumes of all
     "lifecycle/statefulset_pods.py",  # ordinals
     "lifecycle/stories.py",  # starts of courses
     "scheduler/devices/allocator.py",  # devices for a claim

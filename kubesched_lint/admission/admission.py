@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
-from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.quotas import QuotasOfNamespace, in_words, required_by, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
@@ -30,6 +29,7 @@ from kubesched_lint.validation.workloads import stateful_pods
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from kubesched_lint.admission.limits import Defaults
     from kubesched_lint.admission.podsecurity import Policy
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
@@ -235,6 +235,8 @@ class Admission:
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
+        from kubesched_lint.admission.limits import SizedPod, broken, broken_by_claim, invalid_by_default, together
+
         defaults, differing = self._bounds_of(ranges)
         pod = SizedPod.of(workload.pod, written_template(workload), defaults)
         causes = tuple(invalid_by_default(pod))
@@ -256,6 +258,8 @@ class Admission:
 
     def _bounds_of(self, ranges: tuple[LimitRange, ...]) -> tuple[Defaults, Sequence[LimitRange]]:
         """Return the defaults of the LimitRanges, and the first of each that have the same bounds."""
+        from kubesched_lint.admission.limits import Defaults
+
         known = self._bounds.get(ranges)
         if known is None:
             first: dict[str, LimitRange] = {}

@@ -73,7 +73,7 @@ class Budgets:
     def first_and_last(self, workload: Workload, most: int) -> Covering:
         """Return the first ``most`` of those that cover its pods, and the last of the set."""
         every = tuple(self.of(workload))
-        ours = [budget for budget in every if budget in self.linted]
+        ours = [budget for budget in every if is_linted(budget, self._world)]
         return Covering(len(every), every[:most], ours[-1] if ours else None)
 
     def of_no_other(self, workload: Workload) -> Iterator[DisruptionBudget]:
@@ -215,8 +215,9 @@ def _are_bare(budget: DisruptionBudget, world: World) -> bool:
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
-    """Whether the budget is written in the manifests: not in a snapshot, and not made by an operator."""
-    return budget in _budgets(world).linted and not getattr(budget.source, "moves", ())
+    """Whether its bound is written in the manifests: not in a snapshot, and not counted by an operator."""
+    moved = getattr(budget.source, "moved", None)
+    return budget in _budgets(world).linted and (moved is None or moved(budget.bound_path).is_exact)
 
 
 def is_without_pods(budget: DisruptionBudget, world: World) -> bool:

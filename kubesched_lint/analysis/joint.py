@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.exclusion import crowded
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.programme import most_pods
@@ -37,7 +38,8 @@ T = TypeVar("T")
 
 POD_LIMIT = "the pod limit"
 """What is short if nodes take no more pods, whatever these request."""
-GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
+APART = "anti-affinity"
+GROUPS = ("resources", "host ports", APART, "spread", "affinity")
 
 
 class Impossible(Struct, frozen=True):
@@ -118,7 +120,7 @@ def impossible(world: World) -> Iterator[Impossible]:
 
     Those of kube-scheduler alone come first: they are proven, whatever another scheduler does with its pods.
     """
-    demands = [d for d in demands_of(world) if _fits_alone(world, d)]
+    demands = [d for d in demands_of(world) if fits_alone(world, d)]
     if not demands:
         return
     sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
@@ -157,7 +159,7 @@ def _seen_to_fit(world: World) -> bool:
     return not all(one.left for one in each_trial(world))
 
 
-def _fits_alone(world: World, demand: Demand) -> bool:
+def fits_alone(world: World, demand: Demand) -> bool:
     """Whether the workload passes the bounds of the rules on single workloads, which report it otherwise."""
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
@@ -188,7 +190,16 @@ def overfull(problem: Problem) -> Impossible | None:
             room = sum(max(c.room[r], 0) * c.size for c in classes) - taken[r]
             if wanted[r] > room:
                 return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
-    return _overfull_port(problem)
+    return _overfull_port(problem) or _crowded(problem)
+
+
+def _crowded(problem: Problem) -> Impossible | None:
+    """Workloads that exclude one another from more domains than there are; None without them."""
+    found = crowded(problem.world, problem.demands)
+    if found is None:
+        return None
+    wanted = sum(demand.count for demand in found.demands)
+    return Impossible(found.demands, wanted, wanted - (found.needed - found.domains), (APART,))
 
 
 def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -> Callable[[NodeSet], bool]:
@@ -262,7 +273,7 @@ def _overfull_port(problem: Problem) -> Impossible | None:
 def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, room: int) -> Impossible:
     wanted = sum(d.count for d in chosen)
     placed = min(
-        _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
+        packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
     )
     because = POD_LIMIT if name == PODS else name
     return Impossible(chosen, wanted, placed, (because,))
@@ -317,8 +328,8 @@ def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
         for r, _ in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
             sizes = sorted((problem.request(d)[r], d.count) for d in confined)
-            packed = min(_packed(sizes, room), _node_by_node(problem, confined, r))
-            best = min(best, wanted - sum(d.count for d in confined) + packed)
+            fitting = min(packed(sizes, room), _node_by_node(problem, confined, r))
+            best = min(best, wanted - sum(d.count for d in confined) + fitting)
     return best
 
 
@@ -328,11 +339,11 @@ def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
     placed = 0
     for place in problem.classes:
         sizes = sorted((size, most) for size, most, nodes in asked if nodes & place.nodes)
-        placed += place.size * _packed(sizes, max(place.room[r], 0))
+        placed += place.size * packed(sizes, max(place.room[r], 0))
     return placed
 
 
-def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
+def packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
     """Return how many pods fit into ``room`` if the smallest go first."""
     placed = 0
     for size, count in sizes:

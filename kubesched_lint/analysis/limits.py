@@ -10,6 +10,8 @@ MOST_VARIABLES = 20_000
 """Variables of the integer programme; without it, only sums show that workloads cannot run together."""
 MOST_SOLVED = 40
 """Workloads of the integer programme; a larger set is only counted."""
+MOST_PAIRS = 20_000
+"""Pairs of workloads that are asked whether they exclude each other."""
 MOST_ROUNDS = 12
 """Searches for sets that cannot run together, and groups of pods that are paired; causes beyond are not named."""
 MOST_PODS_PENDING = 20_000

@@ -49,8 +49,8 @@ def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
 
 
 def is_live(quota: ResourceQuota, world: World) -> bool:
-    """Return whether the cluster has the quota already."""
-    return quota in _live(world)
+    """Return whether the cluster has the quota already, and it refuses pods there."""
+    return quota.in_force and quota in _live(world)
 
 
 def premise(quota: ResourceQuota, world: World) -> str:

@@ -8,6 +8,7 @@ from kubesched_lint.cluster.revisions import by_revision, runs_newest
 from kubesched_lint.cluster.running import HASH
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.controllers.daemonset import pinned_to
+from kubesched_lint.engine.text import many
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import (
     BoundPod,
@@ -18,7 +19,7 @@ from kubesched_lint.model.pod import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from kubesched_lint.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.model.workload import NO_DEADLINE, ROLLED_OUT, Workload
 from kubesched_lint.world.pod_labels import REVISION_LABELS, revision_label
 from kubesched_lint.world.world import Member
 
@@ -40,6 +41,20 @@ def rollout_condition(workload: Workload, replicas: int) -> str:
     if not is_rolled or not replicas or fenceposts(workload, replicas)[1]:
         return ""
     return " (with maxUnavailable: 1, or a rollout gets stuck)"
+
+
+def price_of_going_first(replicas: int) -> str:
+    """Return what it costs to delete an old pod before its replacement runs."""
+    return "with one replica that is downtime, as Recreate is" if replicas == 1 else "one pod is missing at a time"
+
+
+def until_it_ends(workload: Workload, replicas: int) -> str:
+    """Return what becomes of a Deployment whose rollout never ends: its old pods stay, and Kubernetes says so late."""
+    serving = "the old pod serves" if replicas == 1 else "the old pods serve"
+    deadline = workload.strategy.progress_deadline
+    if workload.custom is not None or deadline >= NO_DEADLINE:
+        return serving
+    return f"{serving}, and after {many(deadline, 'second')} Kubernetes reports ProgressDeadlineExceeded"
 
 
 def repels_across_revisions(it: Member, term: PodAffinityTerm) -> bool:

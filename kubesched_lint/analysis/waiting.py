@@ -13,6 +13,7 @@ from msgspec import Struct
 from kubesched_lint.analysis.coming import Coming, created_counts, wave_of
 from kubesched_lint.analysis.trial import SEEDS, each_trial, trials_of, tried
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.engine.text import joined, many, plural
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.world import World, once_per_world
 
@@ -40,6 +41,13 @@ class Race(Struct, frozen=True):
     """The workloads with pods that wait, and how many: each end of the trials once."""
     message: str
     """The scheduler's message for the last workload."""
+
+    def ends_in_words(self) -> Iterator[str]:
+        """Yield who waits in the trials, one after another."""
+        for number, end in enumerate(self.ends):
+            waiting = joined([f"{many(count, 'pod')} of {workload}" for workload, count in end])
+            wait = plural(sum(count for _, count in end), "waits", "wait")
+            yield f"in {'another' if number else 'one'} of them {waiting} {wait}"
 
 
 @once_per_world

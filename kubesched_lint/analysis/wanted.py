@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import reduce
 from operator import or_
 
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member, World, once_per_world
 
 
@@ -17,17 +19,26 @@ def missed_nodes(it: Member) -> NodeSet:
 
 
 def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
-    """The other DaemonSets of the set that run on nodes that this one matches and misses, and beside it as well.
+    """The other DaemonSets that run on nodes that this one matches and misses, and beside it as well.
 
-    Control planes do not count: what runs there is chosen for each component.
+    They tolerate the nodes' taints by name, or are of its namespace: one that tolerates everything wants to be on each
+    node, and does not tell which nodes are meant for others. Control planes do not count: what runs there is chosen
+    for each component.
     """
     running = it.daemon_nodes
     missed = missed_nodes(it) & ~control_planes(it.world)
     if not missed or not running:
         return ()
+    keys = {taint.key for taint in taints_in_the_way(it, missed)}
     return tuple(
-        other for other, nodes in _daemons(it.world) if other is not it.workload and nodes & missed and nodes & running
+        other
+        for other, nodes in _daemons(it.world)
+        if other is not it.workload and nodes & missed and nodes & running and _tells(other, it.workload, keys)
     )
+
+
+def _tells(other: Workload, daemon: Workload, keys: Container[str]) -> bool:
+    return other.namespace == daemon.namespace or any(one.key in keys for one in other.pod.tolerations)
 
 
 @once_per_world

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,7 +85,7 @@ def without_expected(world: World) -> World:
 
 def fresh_premise(cluster: Cluster) -> str:
     """The premise of a proof that needs the running pods of others, which may have changed by now."""
-    return f"fresh pods show no other room: those of {cluster.path} are {cluster.stale}"
+    return f"fresh pods show no other room than those of {cluster.path} ({cluster.stale})"
 
 
 @once_per_world
@@ -226,26 +226,21 @@ def without_workloads(world: World, workloads: Sequence[Workload]) -> World:
     return world.with_workloads(tuple(w for w in world.manifests.workloads if w not in gone))
 
 
-class CronRuns(NamedTuple):
-    """One run of each CronJob, all at once: nobody knows which of them overlap."""
-
-    world: World
-    runs: Mapping[Workload, Workload]
-    """CronJob → the Job of its run; without suspended ones."""
-
-
 @once_per_world
-def cron_runs(world: World) -> CronRuns:
-    """Return the world in which a Job of each CronJob runs beside everything else."""
-    runs = {
+def cron_runs(world: World) -> Mapping[Workload, Workload]:
+    """Return CronJob → the Job of its run, without suspended ones."""
+    return {
         w: replace(w, kind="Job", name=f"{w.name}-run")
         for w in world.manifests.workloads
         if w.kind == "CronJob" and not w.suspended
     }
-    if not runs:
-        return CronRuns(world, runs)
-    workloads = tuple(runs.get(w, w) for w in world.manifests.workloads)
-    return CronRuns(world.with_workloads(workloads), runs)
+
+
+@once_per_world
+def with_cron_runs(world: World) -> World:
+    """Return the world in which one run of each CronJob is beside all else: nobody knows which of them overlap."""
+    runs = cron_runs(world)
+    return world.with_workloads(tuple(runs.get(w, w) for w in world.manifests.workloads))
 
 
 def amid_rollout(world: World) -> tuple[Workload, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
-from kubesched_lint.checks._reasons import reason
+from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
+from kubesched_lint.checks._reasons import is_uncreated, reason
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.places import Path, Source
 from kubesched_lint.engine.text import many
@@ -35,6 +35,9 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
             "wanted": end.cell.wanted,
             "because": reason(it, end),
             UNLESS: end.unless,
+            "price": price_of_going_first(end.cell.wanted),
+            "more_room": "raise the quota by one pod" if is_uncreated(it, end.cell) else "make room for one more pod",
+            "until": until_it_ends(it.workload, end.cell.wanted),
             **values,
         },
         variant=variant,

@@ -12,7 +12,7 @@ from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.world.neighbours import may_be_answered_by_set
-from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.premises import HOSTS_STAY, running_premises
 from kubesched_lint.world.room import most_copies, most_free, nodes_near_running, tightest_resource
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member
@@ -42,7 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
             + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(it, tight, there) else ""),
             demand=replicas,
             supply=supply,
-            assumes=running_premises(it),
+            assumes=(*running_premises(it), HOSTS_STAY),
         ),
         severity=None if surely else Severity.WARNING,
         values={

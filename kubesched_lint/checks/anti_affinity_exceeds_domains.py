@@ -72,7 +72,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, end: BadEnd) -> Hazard:
     return Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(replicas, 'replica')} > {most}, the most {key} domains with a pod of {', '.join(near)}",
+            f"{many(replicas, 'replica')} > {most}, the most {domain_word(key, 2)} with a pod of {', '.join(near)}",
             demand=replicas,
             supply=most,
             assumes=(*running_premises(it), HOSTS_STAY),

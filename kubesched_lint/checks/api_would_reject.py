@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.checks._copied import Mistakes
 from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
 from kubesched_lint.engine.releases import RECORDED, minor_of
-from kubesched_lint.engine.text import SHOWN, is_slip
+from kubesched_lint.engine.text import is_slip
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.validation.causes import Cause, field_of
-from kubesched_lint.validation.refusals import Refusals
 from kubesched_lint.world.refused import (
     CHOICE,
     GONE,
     INVALID,
-    REQUIRED,
     UNDECODED,
     UNKNOWN_FIELD,
     Refusal,
@@ -34,10 +30,9 @@ _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 
 def check(document: Document, world: World) -> Iterator[Hazard]:
-    found = judged(document, world)
-    mistakes, version = _mistakes(document, refusals_of(world, document)), world.premises.kubernetes_version
+    found, mistakes = judged(document, world), Mistakes(document, refusals_of(world, document))
     for refusal in found.told:
-        yield _hazard(document, refusal, _mistake(document, refusal.cause, mistakes), version)
+        yield _hazard(refusal, mistakes.of(refusal.cause), world.premises.kubernetes_version)
     if found.left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change "
@@ -65,7 +60,7 @@ def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
             yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
 
 
-def _hazard(document: Document, refusal: Refusal, mistake: str, version: str) -> Hazard:
+def _hazard(refusal: Refusal, mistake: str, version: str) -> Hazard:
     cause, code = refusal.cause, refusal.answer.code
     unknown = cause.message.startswith(UNKNOWN_FIELD)
     variant = "default"
@@ -98,36 +93,6 @@ def _assumed(refusal: Refusal, version: str) -> Iterator[str]:
         yield f"the feature gate {refusal.gate} is off, as it is by default"
     if refusal.answer.code == INVALID and minor_of(version) != RECORDED:
         yield f"Kubernetes {version} validates it like {RECORDED}, whose answers were recorded"
-
-
-def _mistakes(document: Document, found: Refusals) -> Mapping[Path, str]:
-    """The unknown and the missing fields by the mapping that holds or lacks them: they are one mistake of it."""
-    fields: dict[Path, list[str]] = {}
-    for cause, _ in found:
-        if (home := _home(document, cause)) is not None:
-            fields.setdefault(home, []).append(field_of(cause.path[len(home) :]))
-    return {home: f"{len(named)}: {sorted(named)[:SHOWN]}" for home, named in fields.items()}
-
-
-def _home(document: Document, cause: Cause) -> Path | None:
-    """The mapping that has the unknown field, or the innermost one there is on the way to a missing field."""
-    path = cause.path[:-1]
-    if cause.message.startswith(UNKNOWN_FIELD):
-        return None if cause.suggestion else path
-    if not cause.message.startswith(REQUIRED):
-        return None
-    while path and not value_at(document.value, path):
-        path = path[:-1]
-    return path
-
-
-def _mistake(document: Document, cause: Cause, mistakes: Mapping[Path, str]) -> str:
-    """What is the same mistake wherever somebody copied it: the same words about the same field of the same kind."""
-    home = _home(document, cause)
-    if home is None:
-        named = [step for step in cause.path if isinstance(step, str)]
-        return f"{document.kind} {named}: {cause.message}"
-    return f"{document.kind} {[step for step in home if isinstance(step, str)][-1:]}: {mistakes[home]}"
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:

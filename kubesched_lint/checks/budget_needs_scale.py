@@ -18,9 +18,8 @@ def check(it: Member) -> Iterator[Hazard]:
     why = f"{resource} has none" if resource else "these pods have none"
     for found in unscaled_budgets(it):
         budget, linted = found.budget, is_linted(found.budget, it.world)
-        bound = "minAvailable" if budget.max_unavailable is None else "maxUnavailable"
         yield Hazard(
-            at=(*budget.path, bound) if linted else ("metadata", "name"),
+            at=budget.bound_path if linted else ("metadata", "name"),
             source=budget.source if linted else None,
             victim=it.workload.ref,
             variant="" if found.hits is it.workload else "beside",

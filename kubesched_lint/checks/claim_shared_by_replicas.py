@@ -7,16 +7,12 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.analysis.remedies.rollouts import use_recreate
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.analysis.rollout import fenceposts, until_it_ends
 from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.storage import Claim
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import stands_alone
-from kubesched_lint.world.attachment import has_known_class, is_attached, is_surely_attached
-from kubesched_lint.world.claim_names import claim_named
+from kubesched_lint.world.attachment import has_known_class, is_attached, is_surely_attached, must_share_a_node
+from kubesched_lint.world.claim_names import claims_of_volumes
 from kubesched_lint.world.world import Member
 
 _MULTI_ATTACH = "Multi-Attach error for volume"
@@ -31,19 +27,16 @@ def check(it: Member) -> Iterator[Hazard]:
     values = {"replicas": replicas, "surge": surge}
     one_node: list[tuple[Path, str]] = []
     is_known = is_sure = False
-    mounted = _mounted(it.workload)
-    for at, volume, claim in _claims(it):
+    for at, claim, is_mounted in claims_of_volumes(it):
         if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
             yield from _one_pod(it, at, {**values, "claim": claim.name}, overlaps=overlaps)
             continue
-        # The kubelet waits for no volume that no container mounts (volume/util/util.go, GetPodVolumeNames, v1.36).
-        is_used = mounted is None or volume in mounted
-        if is_used and set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
+        if is_mounted and set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
             one_node.append((at, claim.name))
             is_known = is_known or has_known_class(it.world, claim)
             is_sure = is_sure or is_surely_attached(it.world, claim)
     is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
-    if one_node and (is_shared or overlaps) and not _one_node(it):
+    if one_node and (is_shared or overlaps) and not must_share_a_node(it):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
         parted = _parted(it) if is_shared and is_sure else ""
         evidence = pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node")
@@ -70,25 +63,6 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _claims(it: Member) -> Iterator[tuple[Path, str, Claim]]:
-    """Yield (path of the claim's name, name of the volume, claim) of each volume with a known claim."""
-    for volume in it.workload.pod.volumes:
-        if volume.kind == "persistentVolumeClaim":
-            claim = claim_named(it.world, it.workload.namespace, volume.claim)
-            if claim is not None:
-                yield (*volume.path, "claimName"), volume.name, claim
-
-
-def _mounted(workload: Workload) -> frozenset[str] | None:
-    """Return the names of the volumes that containers mount; None if the manifest does not say."""
-    spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
-    if not isinstance(spec, dict):
-        return None
-    containers = (c for key in ("initContainers", "containers") for c in mappings_at(spec, (key,)))
-    entries = (m for c in containers for key in ("volumeMounts", "volumeDevices") for m in mappings_at(c, (key,)))
-    return frozenset(str(entry.get("name")) for entry in entries)
-
-
 def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool) -> Iterator[Hazard]:
     replicas = it.replicas
     if replicas > 1:
@@ -105,7 +79,7 @@ def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool)
             evidence=proof(
                 "1 old pod + 1 extra pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
             ),
-            values=values,
+            values={**values, "until": until_it_ends(it.workload, 1)},
             variant="rollout_one_pod",
         )
 
@@ -128,18 +102,3 @@ def _parted(it: Member) -> str:
     if it.world.cluster is None or not it.usable or not stands_alone(it.pod, it.world.index, it.usable):
         return ""
     return "its host port" if it.pod.host_ports else "anti-affinity"
-
-
-def _one_node(it: Member) -> bool:
-    """Whether all pods must run on the same node, today's only one or another."""
-    pod, world = it.workload.pod, it.world
-    if pod.node_name or HOSTNAME in pod.node_selector:
-        return True
-    if world.cluster is not None and world.cluster.knows_nodes and not world.pools and not world.is_elastic:
-        usable = it.reach.tolerated
-        if usable and not usable & (usable - 1):
-            return True
-    return any(
-        t.topology_key == HOSTNAME and t.selector is not None and t.selector.matches(pod.labels)
-        for t in pod.required_affinity
-    )

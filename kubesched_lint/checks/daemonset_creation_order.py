@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.daemon_room import LockedOut, locked_out, too_small
 from kubesched_lint.engine.text import SHOWN, plural
-from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
+from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, witness
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.apart import APART, AT_ONCE, Later, created_later
 from kubesched_lint.world.staying import preempts
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -17,15 +18,17 @@ _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os"
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """One hazard for each group of nodes that both select, however many DaemonSets share it."""
-    order = it.world.premises.apply_order
-    late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
-    for daemon in _created_later(it):
-        evidence = _evidence(it, it.world.member(daemon), f"{it.workload.ref.kind} before DaemonSet under {order}")
+    """One hazard for each group of nodes and way of coming later, however many DaemonSets share it."""
+    late: dict[tuple[tuple[str, ...], str, Later], list[tuple[Workload, Evidence]]] = {}
+    for daemon, later in _created_later(it):
+        evidence, is_today = _evidence(it, it.world.member(daemon), f"{it.workload.ref.kind} first ({later.why})")
         if evidence is not None:
             group = tuple(f"{key}={value}" for key, value in _dedicated_to(daemon).items())
-            late.setdefault(group, []).append((daemon, evidence))
-    for group, found in late.items():
+            # The scheduler fills nodes of today within milliseconds; an autoscaler needs longer than an apply.
+            is_fast = is_today and later.how != APART
+            variant = "default" if is_fast else "at_once" if later.how == AT_ONCE else "time"
+            late.setdefault((group, variant, later), []).append((daemon, evidence))
+    for (group, variant, later), found in late.items():
         worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
         if len(found) > 1:
             evidence = replace(evidence, text=f"{evidence.text} ({worst}; {len(found)} in all)")
@@ -33,7 +36,14 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=("metadata", "name"),
             evidence=evidence,
-            values={"daemons": names, "group": group, "tool": order},
+            variant=variant,
+            severity=Severity.NOTE if variant == "at_once" else None,
+            values={
+                "daemons": names,
+                "group": group,
+                "order": later.why,
+                "is": "is" if later.how == APART else "may be",
+            },
             related=tuple(
                 Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
                 for daemon, _ in found[:SHOWN]
@@ -42,36 +52,36 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _created_later(it: Member) -> Iterator[Workload]:
+def _created_later(it: Member) -> Iterator[tuple[Workload, Later]]:
     """The DaemonSets whose node selector names nodes among those of this workload, unless they take their room back."""
     selected = _dedicated_to(it.workload)
     if selected and it.workload.stays:
         for daemon in _dedicated_daemons(it.world):
-            if (
-                _dedicated_to(daemon).items() <= selected.items()
-                and it.world.order.rank(it.workload) < it.world.order.rank(daemon)
-                and not preempts(it.world.member(daemon), it.workload)
-            ):
-                yield daemon
+            if not _dedicated_to(daemon).items() <= selected.items():
+                continue
+            later = created_later(it.workload, daemon, it.world)
+            if later is not None and not preempts(it.world.member(daemon), it.workload):
+                yield daemon, later
 
 
-def _evidence(it: Member, daemon: Member, order: str) -> Evidence | None:
-    """Why the order matters here; None if every node of a fixed cluster holds both."""
+def _evidence(it: Member, daemon: Member, order: str) -> tuple[Evidence | None, bool]:
+    """Why the order matters here, and whether for nodes of today; None if every node of a fixed cluster holds both."""
     if it.world.cluster is None:
-        return pattern(f"{order}; no cluster given")
+        return pattern(f"{order}; no cluster given"), False
     shared = daemon.reach.tolerated & it.usable
     if shared & it.world.today:
         found = locked_out(it, daemon)
         if found is not None and found.reachable:
             trace = _trace(it.workload, daemon.workload, found)
-            return witness(f"{order}; no room is left on {found.node}", trace=trace)
+            return witness(f"{order}; no room is left on {found.node}", trace=trace), True
         if found is not None:
-            return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
+            reasons = ", ".join(found.reasons)
+            return pattern(f"{order}; on {found.node} the two may not fit together ({reasons})"), True
     elif not daemon.reach.matching:
-        return None if it.world.node_groups.are_all else pattern(f"{order}; no node of this group exists yet")
+        return None if it.world.node_groups.are_all else pattern(f"{order}; no node of this group exists yet"), False
     if shared & ~it.world.today and (small := too_small(it, daemon)):
-        return pattern(f"{order}; {small}")
-    return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None
+        return pattern(f"{order}; {small}"), False
+    return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None, False
 
 
 def _trace(workload: Workload, daemon: Workload, found: LockedOut) -> tuple[str, ...]:

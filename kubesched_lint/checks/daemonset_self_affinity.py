@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Remove
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.running import running_match
 from kubesched_lint.world.world import Member
@@ -31,7 +32,8 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{wanted} nodes in {len(domains)} domains of {term.topology_key} > {largest}, the most in one of them",
+                f"{wanted} nodes in {len(domains)} {domain_word(term.topology_key, len(domains))} > {largest}, "
+                "the most in one of them",
                 demand=wanted,
                 supply=largest,
                 assumes=node_premises(it),

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.engine.text import many, plural
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.node import REGION, ZONE, domain_word
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
@@ -42,7 +42,7 @@ def _counted(it: Member, term: PodAffinityTerm) -> Iterator[Hazard]:
     yield Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(wanted, 'node')} > {wanted - pending}: one a domain of {term.topology_key} "
+            f"{many(wanted, 'node')} > {wanted - pending}: one in each {domain_word(term.topology_key)} "
             f"({', '.join(f'{v}: {n} ' + plural(n, 'node') for v, n in domains.items())})",
             demand=wanted,
             supply=wanted - pending,

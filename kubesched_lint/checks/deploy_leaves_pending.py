@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
 
-from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.joint import contradictions
+from kubesched_lint.analysis.left_by_pools import left_by_pools
 from kubesched_lint.analysis.trial import SEEDS
 from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
+from kubesched_lint.checks._reasons import reason_in
 from kubesched_lint.engine.errors import UncheckedError
 from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import joined, many, plural
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.claims import class_without_volumes
-from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.world import Member, World
-
-if TYPE_CHECKING:
-    from kubesched_lint.analysis.plan import Verdict
 
 
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
@@ -44,7 +39,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
 def _in_every_trial(waiting: Waiting, it: Member, world: World) -> Iterator[Hazard]:
     """Yield the hazard of a workload, unless pools help; ``it`` is the workload without them."""
     workload, ref = waiting.workload, waiting.workload.ref
-    left = _left_by_pools(waiting.fewest, waiting.message, (workload,), world)
+    left = left_by_pools(waiting.fewest, waiting.message, (workload,), world)
     if left is None:
         return
     pending, message, variant = left
@@ -59,7 +54,7 @@ def _in_every_trial(waiting: Waiting, it: Member, world: World) -> Iterator[Haza
             "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
             "pending": pending,
             "wanted": waiting.wanted,
-            "reason": _reason(message),
+            "reason": reason_in(message),
             "pools": tuple(pool.name for pool in world.pools),
         },
         variant=variant or "default",
@@ -68,7 +63,7 @@ def _in_every_trial(waiting: Waiting, it: Member, world: World) -> Iterator[Haza
 
 
 def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
-    left = _left_by_pools(race.fewest, race.message, race.workloads, world)
+    left = left_by_pools(race.fewest, race.message, race.workloads, world)
     if left is None:
         return
     pending, message, _ = left
@@ -79,11 +74,11 @@ def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
         source=last.source,
         victim=last.ref,
         together=tuple(workload.ref for workload in race.workloads),
-        evidence=_witnessed(world, *_ends(race), message=message),
+        evidence=_witnessed(world, *race.ends_in_words(), message=message),
         values={
             "workloads": named,
             "pending": pending,
-            "reason": _reason(message),
+            "reason": reason_in(message),
             "pools": tuple(pool.name for pool in world.pools),
         },
         variant="race",
@@ -91,36 +86,8 @@ def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
     )
 
 
-class _Left(NamedTuple):
-    """The pods that wait although pools add nodes, and why; ``variant``: what the message says of the pools."""
-
-    pending: int
-    message: str
-    variant: str = ""
-
-
-def _left_by_pools(fewest: int, message: str, workloads: Sequence[Workload], world: World) -> _Left | None:
-    """Return what waits of ``fewest`` pods; None if nothing does, or if nobody knows."""
-    if not world.pools:
-        return _Left(fewest, message)
-    if any(needs_devices(workload.pod, world) for workload in workloads) and devices_unknown(world):
-        return None  # nobody knows the devices of the nodes that the pools could add
-    verdicts = [verdict for workload in workloads if (verdict := _planned(workload, world)) is not None]
-    if len(verdicts) < len(workloads):
-        return _Left(fewest, message)
-    pending = min(fewest, sum(verdict.left for verdict in verdicts))
-    return _Left(pending, verdicts[-1].message or message, "pools") if pending else None
-
-
 def _at(workload: Workload) -> Path:
     return workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name")
-
-
-def _ends(race: Race) -> Iterator[str]:
-    """Yield who waits in the trials, one after another."""
-    for number, end in enumerate(race.ends):
-        waiting = joined([f"{many(count, 'pod')} of {workload}" for workload, count in end])
-        yield f"in {'another' if number else 'one'} of them {waiting} {plural(sum(n for _, n in end), 'waits', 'wait')}"
 
 
 def _witnessed(world: World, *ends: str, message: str) -> Evidence:
@@ -132,15 +99,6 @@ def _witnessed(world: World, *ends: str, message: str) -> Evidence:
             f"the next one: {message}",
         ),
     )
-
-
-def _reason(message: str) -> str:
-    return (message.partition(": ")[2].partition(". ")[0] or message).rstrip(".")
-
-
-def _planned(workload: Workload, world: World) -> Verdict | None:
-    """Return what the pools add for a workload."""
-    return growth_plan(world).of(workload)
 
 
 def _replica(workload: Workload, placed: int) -> str:

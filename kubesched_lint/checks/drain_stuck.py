@@ -15,12 +15,14 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     for budget in stuck_budgets(it):
+        linted, in_resource = is_linted(budget, it.world), bool(getattr(budget.source, "moves", ()))
+        written = budget.bound_path if in_resource else budget.path
         yield Hazard(
-            at=budget.path if is_linted(budget, it.world) else it.workload.replicas_path,
-            source=budget.source if is_linted(budget, it.world) else None,
+            at=written if linted else it.workload.replicas_path,
+            source=budget.source if linted else None,
             victim=it.workload.ref,
             evidence=nothing_may_go(it, budget),
-            variant="of_operator" if getattr(budget.source, "moves", ()) else "default",
+            variant="of_operator" if in_resource and not linted else "default",
             values={"budget": budget.name, "bound": budget.bound, "replicas": replicas},
             related=(Place(it.workload.replicas_path, many(replicas, "replica"), it.workload.source, it.workload.ref),),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.ports import REASON, taken_by_running
 from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
+from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.world.premises import node_premises, running_premises
@@ -36,7 +36,15 @@ def check(it: Member) -> Iterator[Hazard]:
             event="rollout",
         ),
         severity=None if alone else Severity.WARNING,
-        values={"pending": 1, "port": port.port, "replicas": replicas, "usable": free, "surge": surge},
+        values={
+            "pending": 1,
+            "port": port.port,
+            "replicas": replicas,
+            "usable": free,
+            "surge": surge,
+            "price": price_of_going_first(replicas),
+            "until": until_it_ends(it.workload, replicas),
+        },
         related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),),
         variant="default" if alone else "shared",
     )

@@ -4,58 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.text import many
-from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import asked_to_survive
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import most_apart
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.checks._losses import left_pending
+from kubesched_lint.findings import Hazard
+from kubesched_lint.world.world import Member
 
 
 def check(it: Member, *, of: str) -> Iterator[Hazard]:
-    """Report the loss that a parameter names; where a user asks workloads to survive losses, these."""
-    survived = (*it.world.premises.survive, *asked_to_survive(it.workload))
-    for what in [each for each in ("node", "zone") if f"{each}-loss" in survived] or [of]:
-        yield from _found(it, what)
-
-
-def _found(it: Member, of: str) -> Iterator[Hazard]:
-    """Count free room, and one replica per domain of its own anti-affinity."""
-    usable, replicas = it.usable, it.replicas
-    if not it.workload.stays or it.workload.kind == "Pod" or not replicas or it.world.index.unknown_resources & usable:
-        return
-    if most_apart(it, replicas) < replicas:
-        return  # it does not fit even today: other rules report that
-    losses = [(name, lost & usable) for name, lost in _losses(it.world, usable, of)]
-    worst = [(replicas - most_apart(it, replicas, usable & ~lost), name) for name, lost in losses if lost]
-    left_over = [(missing, name) for missing, name in worst if missing > 0]
-    if not left_over:
-        return
-    missing, name = max(left_over)
-    yield Hazard(
-        at=it.workload.replicas_path,
-        evidence=proof(
-            f"{many(replicas, 'replica')} > {replicas - missing} that fit without {name}",
-            demand=replicas,
-            supply=replicas - missing,
-            assumes=running_premises(it),
-            event=f"{of}-loss",
-        ),
-        values={
-            "pending": missing,
-            "replicas": replicas,
-            "what": f"{of} {name}" if len(left_over) == 1 else f"any of {len(left_over)} {of}s (for example {name})",
-        },
-        related=tuple(Place(t.path, "each replica needs a domain of its own") for t in it.kept_apart),
-    )
-
-
-def _losses(world: World, usable: NodeSet, of: str) -> Iterator[tuple[str, NodeSet]]:
-    if of == "zone":
-        zones = world.index.domains(ZONE)
-        if len(zones) > 1:
-            yield from zones.items()
-    else:
-        yield from ((world.index.names[i], 1 << i) for i in positions(usable))
+    yield from left_pending(it, of)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedies.placement import spread_over
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
 
@@ -24,7 +25,10 @@ def check(it: Member) -> Iterator[Hazard]:
             if len(domains) > 1:
                 yield Hazard(
                     at=wanted.path,
-                    evidence=pattern(f"{replicas} replicas, {len(domains)} domains, nothing that balances"),
+                    evidence=pattern(
+                        f"{replicas} replicas, {len(domains)} {domain_word(wanted.key, len(domains))}, "
+                        "nothing that balances"
+                    ),
                     values={"key": wanted.key, "domains": domains, "replicas": replicas},
                 )
 

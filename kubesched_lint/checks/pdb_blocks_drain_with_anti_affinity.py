@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.disruption import budgets_of_no_other, is_linted
 from kubesched_lint.controllers.bounds import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
@@ -27,7 +28,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{replicas} replicas fill {len(room.domains)} {term.topology_key} domains; {let_go} may go",
+                    f"{replicas} replicas fill {len(room.domains)} "
+                    f"{domain_word(term.topology_key, len(room.domains))}; {let_go} may go",
                     demand=replicas,
                     supply=len(room.domains) - let_go,
                     assumes=running_premises(it),

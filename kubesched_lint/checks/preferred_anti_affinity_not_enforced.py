@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedies.placement import spread_instead
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
 
@@ -23,7 +24,9 @@ def check(it: Member) -> Iterator[Hazard]:
         if 1 < len(room.domains) < replicas:
             yield Hazard(
                 at=weighted.path,
-                evidence=pattern(f"{replicas} replicas on {len(room.domains)} domains of {term.topology_key}"),
+                evidence=pattern(
+                    f"{replicas} replicas on {len(room.domains)} {domain_word(term.topology_key, len(room.domains))}"
+                ),
                 values={"key": term.topology_key, "replicas": replicas, "domains": room.domains},
             )
 

@@ -77,6 +77,8 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
         ),
         values={
             "quota": quota.name,
+            "when": "" if is_live(quota, it.world) else "once the quota is in force, ",
+            "never": "never" if is_live(quota, it.world) else "not",
             "resource": excess.entry,
             "each": each,
             "hard": hard,
@@ -95,4 +97,6 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
 
 
 def _related(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
-    return () if is_live(quota, world) else (Place(("spec", "hard"), "the quota", quota.source),)
+    if quota.source is None or is_live(quota, world):
+        return ()
+    return (Place(("spec", "hard"), "the quota", quota.source),)

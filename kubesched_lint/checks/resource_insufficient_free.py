@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.replicas import replicas_wanted_here
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -26,12 +28,13 @@ def check(it: Member) -> Iterator[Hazard]:
     if supply >= replicas:
         return
     tight = tightest_resource(it)
-    wanted = it.pod.requests.get(tight, 1)
+    apart = _kept_apart(it, bare=bare)
+    nodes = many(usable.bit_count(), "node")
+    room = f"the {'' if bare else 'free '}{tight} of {nodes} can hold" if not apart else f"{nodes} take, {apart}"
     yield Hazard(
         at=request_path(it.workload, tight),
         evidence=proof(
-            f"{many(replicas, 'replica')} > {supply} that the {'' if bare else 'free '}{tight} of "
-            f"{many(usable.bit_count(), 'node')} can hold",
+            f"{many(replicas, 'replica')} > {supply} that {room}",
             demand=replicas,
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),
@@ -42,10 +45,22 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - supply,
             "replicas": replicas,
             "supply": supply,
-            "resource": tight,
-            "wanted": show(tight, wanted),
+            "room": "room" if apart else tight,
+            "each": apart or f"{tight} {show(tight, it.pod.requests.get(tight, 1))} each",
+            "freeing": "" if apart else f"free {tight}, lower the request, ",
             "usable": usable.bit_count(),
         },
         variant="bare" if bare else "default",
         related=(replicas_wanted_here(it),),
     )
+
+
+def _kept_apart(it: Member, *, bare: bool) -> str:
+    """Return what keeps the pods apart if resources alone suffice for all of them; else empty.
+
+    Other rules tell of it first, unless a user ignores them.
+    """
+    like = replace(it.pod, required_anti_affinity=(), host_ports=())
+    if most_copies(it, it.replicas, bare=bare, pod=like) < it.replicas:
+        return ""
+    return f"one a node by {f'host port {it.pod.host_ports[0].port}' if it.pod.host_ports else 'its anti-affinity'}"

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.checks._bad_ends import rollout_places, surges_daemons, told
-from kubesched_lint.checks._reasons import needs_extra_pod
+from kubesched_lint.checks._reasons import needs_extra_pod, spread_blocked
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end, never_rolls_out
@@ -30,7 +30,9 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _hazard(it: Member, end: BadEnd, rollout: str) -> Hazard:
-    variant = "default" if needs_extra_pod(it, end.cell) else "surges" if surges_daemons(it) else "replaces"
+    variant = "surges" if surges_daemons(it) else "replaces"
+    if needs_extra_pod(it, end.cell):
+        variant = "default" if spread_blocked(it, end.cell) is None else "tainted"
     return told(it, end, variant, {"rollout": rollout}, *rollout_places(it))
 
 

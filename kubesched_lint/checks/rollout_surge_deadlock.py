@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
+from kubesched_lint.analysis.rollout import (
+    OLD_PODS,
+    fenceposts,
+    price_of_going_first,
+    repels_across_revisions,
+    until_it_ends,
+)
 from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE, domain_word, domains_in_words
@@ -27,7 +33,12 @@ def check(it: Member) -> Iterator[Hazard]:
     surge, unavailable = fenceposts(it.workload, replicas)
     if unavailable or not replicas:
         return
-    values = {"replicas": replicas, "surge": surge}
+    values = {
+        "replicas": replicas,
+        "surge": surge,
+        "price": price_of_going_first(replicas),
+        "until": until_it_ends(it.workload, replicas),
+    }
     related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),)
     for term in it.workload.pod.required_anti_affinity:
         if not repels_across_revisions(it, term):

@@ -15,8 +15,11 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     scaler = it.autoscaler
     end = None if scaler is None else bad_end(it, "hpa-max")
-    now = bad_end(it, "deploy")
-    if scaler is None or end is None or (now is not None and (now.proven or not end.proven)):
+    if scaler is None or end is None:
+        return
+    # What is stuck at the maximum, and also at the size of now, is one cause: rollout-never-ends tells it.
+    before = [bad_end(it, event) for event in (("deploy", "rollout") if end.cell.stuck else ("deploy",))]
+    if any(now is not None and (now.proven or not end.proven) for now in before):
         return
     supply = end.cell.wanted if end.cell.stuck else end.cell.bound.most
     values = scaling_values(scaler, supply)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.contradictions import proof_of, values_of
-from kubesched_lint.analysis.joint import POD_LIMIT, contradictions
+from kubesched_lint.analysis.joint import APART, POD_LIMIT, contradictions
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.world.world import World
+
+_OF_NO_SIZE = ((POD_LIMIT,), (APART,))
+"""What smaller requests do not help."""
 
 
 def check(world: World) -> Iterator[Hazard]:
@@ -22,7 +25,7 @@ def check(world: World) -> Iterator[Hazard]:
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
             # ``verdicts.what_if`` asks again without them, if they are old.
             evidence=proof_of(found, world),
-            values={**values_of(found), "requests": "" if found.because == (POD_LIMIT,) else "lower the requests, "},
+            values={**values_of(found), "requests": "" if found.because in _OF_NO_SIZE else "lower the requests, "},
             related=tuple(
                 Place(
                     d.workload.replicas_path,

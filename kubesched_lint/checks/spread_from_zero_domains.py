@@ -10,7 +10,7 @@ from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.node import HOSTNAME, domain_word
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler.topology import is_short_of_domains
 from kubesched_lint.world.room import most_copies
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue  # the autoscaler itself spreads pods that wait from the start
         yield Hazard(
             at=constraint.path,
-            evidence=pattern(f"{len(existing)} of {total} domains of {key} have nodes today"),
+            evidence=pattern(f"{len(existing)} of {total} {domain_word(key, total)} have nodes today"),
             values={
                 "replicas": replicas,
                 "key": key,

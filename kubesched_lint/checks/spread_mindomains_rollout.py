@@ -10,6 +10,7 @@ from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, selects_every_
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.node import domains_in_words
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
@@ -36,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
             at=(*constraint.path, "minDomains"),
             evidence=proof(
                 f"{replicas} old pods + 1 extra pod > {supply} = maxSkew {constraint.max_skew} in each of "
-                f"{len(room.capacity)} domains ({', '.join(room.capacity)}), fewer than minDomains "
+                f"{domains_in_words(constraint.topology_key, list(room.capacity))}, fewer than minDomains "
                 f"{constraint.min_domains}; maxUnavailable is 0",
                 demand=replicas + 1,
                 supply=supply,

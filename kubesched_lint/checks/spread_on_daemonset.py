@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.node import HOSTNAME, domain_word
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.scheduler.topology import spread_room
 from kubesched_lint.world.neighbours import others_selected
@@ -22,13 +22,18 @@ def check(it: Member) -> Iterator[Hazard]:
         if not constraint.is_hard or constraint.node_affinity_policy != "Ignore":
             yield Hazard(
                 at=constraint.path,
-                evidence=pattern("each pod is pinned to its node by node affinity, so one domain counts"),
+                evidence=pattern(
+                    f"each pod is pinned to its node, so one {domain_word(constraint.topology_key)} counts"
+                ),
                 values=values,
             )
         elif it.world.cluster is None:
             yield Hazard(
                 at=(*constraint.path, "nodeAffinityPolicy"),
-                evidence=pattern("with Ignore all domains count, and the pod can go to one node only"),
+                evidence=pattern(
+                    f"with Ignore all {domain_word(constraint.topology_key, 2)} count, "
+                    "and the pod can go to one node only"
+                ),
                 values=values,
                 variant="blocks",
             )
@@ -62,7 +67,8 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
     yield Hazard(
         at=(*constraint.path, "nodeAffinityPolicy"),
         evidence=proof(
-            f"{wanted} nodes > {placed}: {smallest} has {size[smallest]}, so no other domain gets more than "
+            f"{wanted} nodes > {placed}: {smallest} has {size[smallest]}, "
+            f"so no other {domain_word(constraint.topology_key)} gets more than "
             f"{room.least + constraint.max_skew}",
             demand=wanted,
             supply=placed,

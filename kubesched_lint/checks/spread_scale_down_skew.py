@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.checks._skews import ends_of_scaling
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
-from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.node import HOSTNAME, domain_word
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.world.room import domain_room
@@ -66,7 +66,8 @@ def _evidence(
 ) -> Evidence | None:
     """The result of the simulated runs, if possible; None if no run left the domains uneven."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
-    counted = f"{high} pods in {len(domains)} domains: without any {high - low} of them the skew is up to {worst}"
+    places = f"{len(domains)} {domain_word(constraint.topology_key, len(domains))}"
+    counted = f"{high} pods in {places}: without any {high - low} of them the skew is up to {worst}"
     for skew in ends:
         if skew.topology_key == constraint.topology_key:
             if skew.worst <= constraint.max_skew:

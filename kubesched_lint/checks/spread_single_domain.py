@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.scheduler.topology import is_short_of_domains
 from kubesched_lint.world.world import Member
 
@@ -22,7 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         yield Hazard(
             at=(*constraint.path, "topologyKey"),
-            evidence=pattern(f"1 of {len(domains)} domains of {constraint.topology_key} counts"),
+            evidence=pattern(f"1 of {len(domains)} {domain_word(constraint.topology_key, len(domains))} counts"),
             values={
                 "key": constraint.topology_key,
                 "domain": every[0],

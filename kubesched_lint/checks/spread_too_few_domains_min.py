@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.short_spreads import short_spreads
 from kubesched_lint.findings import Hazard
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.model.node import domains_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -18,8 +19,8 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         yield short.hazard(
             (*constraint.path, "minDomains"),
-            f": {len(domains)} domains ({', '.join(domains)}) < minDomains {constraint.min_domains}, so each takes "
-            f"at most maxSkew {constraint.max_skew}",
+            f": {domains_in_words(constraint.topology_key, domains)} < minDomains {constraint.min_domains}, "
+            f"so each takes at most maxSkew {constraint.max_skew}",
             minimum=constraint.min_domains,
             domains=domains,
         )

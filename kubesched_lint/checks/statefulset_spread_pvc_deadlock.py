@@ -46,7 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "behind": it.replicas - stuck.ordinal - 1,
                 "parallel": " or podManagementPolicy: Parallel" if stuck.helped else "",
             },
-            related=(Place(it.workload.claim_templates[0].path, "whose volumes lie in one domain each"),),
+            related=(Place(it.workload.claim_templates[0].path, "whose volumes each stay in one zone or node"),),
         )
 
 

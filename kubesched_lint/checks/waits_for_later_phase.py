@@ -11,7 +11,6 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import service_account
 from kubesched_lint.world.claim_names import claim_named
-from kubesched_lint.world.claims import bound_volume, storage_class_of
 from kubesched_lint.world.phases import Phase, phase_of, waits
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -84,6 +83,8 @@ def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:
     """Whether it is the first consumer of a claim that waits for one, and of a later wave of Argo CD than the claim."""
     if claim not in _first_consumers(it.world) or _first_consumers(it.world)[claim] <= theirs:
         return False
+    from kubesched_lint.world.claims import bound_volume, storage_class_of  # few sets have phases
+
     found = storage_class_of(it.world, claim)
     waits_for_pod = found is not None and found.binding_mode == "WaitForFirstConsumer"
     return waits_for_pod and bound_volume(it.world, claim.namespace, claim.name) is None

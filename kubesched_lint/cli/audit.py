@@ -85,8 +85,9 @@ def audit(
     settings = settle(context, ())
     found: list[tuple[str, Audit]] = []
     is_unread = False
-    for aim in clusters(context, settings, target):
-        tell_configuration(aim.settings)
+    each = clusters(context, settings, target)
+    tell_configuration(*(aim.settings for aim in each))
+    for aim in each:
         try:
             cluster = cluster_of(context, aim.settings)
             described = cluster.describe(now)

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, Color, ColorOption, Env, FailOn, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.cli.settings import settle, tell_configuration
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
 from kubesched_lint.cluster.capture.role import cluster_role
 from kubesched_lint.cluster.cluster import ClusterError, Live
-from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.commands.check.run import check as checked
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
@@ -97,8 +96,6 @@ def check(
     settings = aim.settings
     tell_configuration(settings)
     where = settings.maybe("cluster")
-    if where is None:
-        context.fail("Missing option '--cluster' / '-c': live, or live:CONTEXT.")
     options = replace(settings.options, environments=tuple(env or ()))
     try:
         manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=where)
@@ -107,7 +104,7 @@ def check(
             raise ValueError(f"{problem.path}: {problem.message}")
         refs = frozenset(workload.ref for workload in manifests.inventory.workloads)
         with shown("capturing the cluster"):
-            cluster = read_stated(where, settings.cluster_options, asked=Live(refs, request_timeout, list_timeout))
+            cluster = cluster_of(context, settings, Live(refs, request_timeout, list_timeout))
         baseline = settings.maybe("baseline")
         known = () if baseline is None else read_baseline(baseline, settings.rulebook)
         after = Version(first_few(aim.paths), manifests, options)

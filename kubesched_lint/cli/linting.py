@@ -61,13 +61,17 @@ def linted(call: Invocation) -> int:
     if call.params["watch"]:
         from kubesched_lint.cli.watching import watched
 
-        return watched(call, lambda: _linted_once(call))
+        return watched(call, lambda: _told(call)[1])
     gc.set_threshold(50_000, 20, 1_000)  # rarely: only traces make reference cycles, which their searches leave behind
     gc.enable()
-    return _linted_once(call)
+    return _told(call)[0]
 
 
-def _linted_once(call: Invocation) -> int:
+def _told(call: Invocation) -> tuple[int, Report | None]:
+    """Print the reports. Return the exit code, and the report as a warm session of these files would make it.
+
+    There is none of what a controller builds, because sessions are about files.
+    """
     asked = call.params
     mending = _mending(asked)
     wanted = _wanted(call, mending)
@@ -76,6 +80,7 @@ def _linted_once(call: Invocation) -> int:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
+        judged = None if any(target.is_entry for target in wanted.several) or wanted.found else run.report
         if note := note_on(wanted.found):
             run = replace(run, report=with_notes(run.report, note))
         if wanted.claiming is not None:
@@ -100,9 +105,9 @@ def _linted_once(call: Invocation) -> int:
             tell_undecided(run.report)
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
-        return 2
+        return 2, None
     code = exit_code(run.report, failing, settings.flag("strict-skips"), asked["require_node_groups"])
-    return max(least, code)
+    return max(least, code), judged
 
 
 def _mending(asked: Any) -> Mending | None:

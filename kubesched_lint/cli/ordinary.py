@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import Option, Source, with_base
 
-_GIVEN, _DEFAULT = Source("COMMANDLINE"), Source("DEFAULT")
-
 
 class Mistake(Exception):  # noqa: N818 – Typer makes the error
     """The arguments are not ordinary."""
@@ -28,7 +26,7 @@ class Ordinary:
         self._given = given.keys()
 
     def get_parameter_source(self, name: str) -> Source:
-        return _GIVEN if name in self._given else _DEFAULT
+        return Source("COMMANDLINE" if name in self._given else "DEFAULT")
 
     def fail(self, message: str) -> NoReturn:
         raise Mistake(message)

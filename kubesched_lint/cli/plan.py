@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import chdir
+from contextlib import ExitStack, chdir
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,15 +19,15 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import about_unclaimed, aims
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
 from kubesched_lint.cluster.read import contents, read_stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
-from kubesched_lint.commands.plan.sides import SideError, changed_submodules, sides_of
+from kubesched_lint.commands.plan.sides import Commits, SideError, changed_submodules
 from kubesched_lint.commands.plan.targets import together
-from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.commands.plan.version import Version, check_not_empty
 from kubesched_lint.engine.text import first_few
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
@@ -149,20 +148,27 @@ def plan(
         base, given = "", arguments or ()
     asked = _Asked(base, events_in(events), tuple(env or ()), cluster_before, terraform)
     try:
-        parts = []
         settings = with_sets(context, settle(context, given), given)
-        for aim in aims(context, settings, given, target):
-            tell_configuration(aim.settings)
-            with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
-                parts.append((aim.name, _planned(context, aim, asked)))
+        each = aims(context, settings, given, target)
+        tell_configuration(*(aim.settings for aim in each))
+        with ExitStack() as stack:
+            commits = Commits(stack)
+            sides = [_read(context, aim, asked, commits) for aim in each]
+            rows = sum(map(_rows, sides))
+            parts = [(aim.name, _planned(aim, asked, its, rows)) for aim, its in zip(each, sides, strict=True)]
     except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     found = together(parts)
     if len(parts) > 1 and (beside := about_unclaimed(settings)):
         found = replace(found, notes=(*found.notes, beside))
+    code = _exit_code(found, gate, detailed=detailed)
+    if settings.flag("shadow"):
+        least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
+        found = replace(found, shadow=found.failing(least) if code == 1 else ())
+        code = 0 if code == 1 else code
     _print(found, output, color, verbose=verbose)
-    raise typer.Exit(_exit_code(found, gate, detailed=detailed))
+    raise typer.Exit(code)
 
 
 def _lacks_base(argument: str) -> bool:
@@ -201,36 +207,79 @@ class _Asked(Struct, frozen=True):
     terraform: str | None
 
 
-def _planned(context: typer.Context, aim: Aim, asked: _Asked) -> Plan:
-    """Return the plan; without a base, against what runs.
+class _Sides(Struct, frozen=True):
+    """What a target's plan compares; ``former`` is the cluster before the change if that is another one."""
 
-    Raises ClusterError, SideError, TerraformError, UnknownRuleError, and ValueError for an unknown event.
+    before: Version
+    after: Version
+    cluster: Cluster
+    former: Cluster | None
+
+
+def _read(context: typer.Context, aim: Aim, asked: _Asked, commits: Commits) -> _Sides:
+    """Return both sides; without a base, the first is what runs.
+
+    Raises ClusterError, SideError, and ValueError if there is nothing to compare.
     """
     settings, paths = aim.settings, aim.paths
     options = replace(settings.options, environments=asked.environments)
     where = settings.maybe("cluster")
-    cluster = cluster_of(context, settings)
-    pools = None if asked.terraform is None else read_terraform(asked.terraform)
-    given = None if asked.cluster_before is None else read_stated(asked.cluster_before, settings.cluster_options)
-    judge = partial(planned, cluster=cluster, rulebook=settings.rulebook, events=asked.events, terraform=pools)
+    former = None if asked.cluster_before is None else read_stated(asked.cluster_before, settings.cluster_options)
     if not asked.base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
+        cluster = cluster_of(context, settings, Live(frozenset(w.ref for w in manifests.inventory.workloads)))
         after = Version(first_few(paths), manifests, options)
-        _check_not_empty(after)
-        return judge(as_it_runs(after, cluster), after, running=True, former=given)
+        check_not_empty(after)
+        return _Sides(as_it_runs(after, cluster), after, cluster, former)
+    cluster = cluster_of(context, settings)
     # The cluster of two commits is today's: what differs there is no change of one side.
     beside = () if ".." in asked.base.replace("...", "") or where is None else (where,)
-    with sides_of(asked.base, paths, beside, whole=options.applied) as sides:
-        read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
-        before, after = (
-            Version(side.name, each, options, tuple(side.unread), side.root, side.folder or os.curdir)
-            for side, each in zip(sides, read, strict=True)
+    sides = commits.sides_of(asked.base, paths, beside, whole=options.applied)
+    before, after = (
+        Version(
+            side.name,
+            side.read(options, render=settings.flag("render"), cluster=where),
+            options,
+            tuple(side.unread),
+            side.root,
+            side.folder or os.curdir,
         )
-        after = replace(after, errors=tuple(changed_submodules(*sides)))
-        if given is None and beside and sides[0].folder:
-            given = _former(beside[0], sides[0].folder, settings)
-        _check_not_empty(before, after)
-        return judge(before, after, former=given)
+        for side in sides
+    )
+    after = replace(after, errors=tuple(changed_submodules(*sides)))
+    if former is None and beside and sides[0].folder:
+        former = _former(beside[0], sides[0].folder, settings)
+    check_not_empty(before, after)
+    return _Sides(before, after, cluster, former)
+
+
+def _rows(sides: _Sides) -> int:
+    """Return about how many rows a plan has: the workloads that the change touches, all of them on other nodes."""
+    before, after = (
+        {(w.ref, getattr(w.source, "text", "")) for w in side.manifests.inventory.workloads}
+        for side in (sides.before, sides.after)
+    )
+    return len({ref for ref, _ in (after if sides.former else before ^ after)})
+
+
+def _planned(aim: Aim, asked: _Asked, sides: _Sides, rows: int) -> Plan:
+    """Return the plan, one of several with so many ``rows`` together.
+
+    Raises TerraformError, UnknownRuleError, and ValueError for an unknown event.
+    """
+    pools = None if asked.terraform is None else read_terraform(asked.terraform)
+    with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
+        return planned(
+            sides.before,
+            sides.after,
+            sides.cluster,
+            aim.settings.rulebook,
+            asked.events,
+            running=not asked.base,
+            former=sides.former,
+            terraform=pools,
+            rows=rows,
+        )
 
 
 def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
@@ -248,12 +297,6 @@ def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
         except (ClusterError, OSError) as error:
             tell(f"the cluster before the change is taken for that after it: {error}")
             return None
-
-
-def _check_not_empty(*versions: Version) -> None:
-    """Raise ValueError if no version has an object: a path is wrong then, and no change would be no answer."""
-    if all(version.manifests.is_empty for version in versions):
-        raise ValueError("no Kubernetes object found: nothing was compared")
 
 
 def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
-from kubesched_lint.clock import VARIABLE, ClockError, now, today
+from kubesched_lint.clock import VARIABLE, ClockError, fresh_since, now, today
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
@@ -33,7 +32,7 @@ from kubesched_lint.rulebook.own import rulebook_with
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
-    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.cluster import Cluster, Live
     from kubesched_lint.model.node import NodePool
 
 DEFAULT = "default"
@@ -80,7 +79,7 @@ class Settings(Struct, frozen=True):
             self.maybe("scheduler-config") or "",
             self.maybe("kubernetes-version") or "",
             self.text("feature-gates"),
-            _fresh_since(self.text("fresh-pods")),
+            fresh_since(self.text("fresh-pods")),
         )
 
     def in_force(self, targets: Sequence[Target] = ()) -> str:
@@ -152,10 +151,11 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
     return Settings(values, params, severities, exclude, rulebook, config)
 
 
-def tell_configuration(settings: Settings) -> None:
-    """Print the ``config`` line on stderr if it changes what the check finds, for commands without a footer."""
-    if (in_force := settings.in_force()) and not in_force.endswith(NOTHING_WEAKER):
-        tell(f"config: {in_force}")
+def tell_configuration(*each: Settings) -> None:
+    """Print the ``config`` lines on stderr that change what is found, for commands without a footer."""
+    for line in dict.fromkeys(settings.in_force() for settings in each):
+        if line and not line.endswith(NOTHING_WEAKER):
+            tell(f"config: {line}")
 
 
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
@@ -164,14 +164,10 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     return Given(rulebook.asked, origin)
 
 
-def _fresh_since(duration: str) -> str:
-    """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
-    since = now() - timedelta(seconds=seconds_of(duration) or 0)
-    return since.astimezone(UTC).strftime("%Y-%m-%dT%H:00:00+00:00")
-
-
-def cluster_of(context: Invocation, settings: Settings) -> Cluster:
+def cluster_of(context: Invocation, settings: Settings, asked: Live | None = None) -> Cluster:
     """Read the cluster, for commands that require one. Raises ClusterError, and UsageError when none is given.
+
+    ``asked`` is what a live cluster is asked for besides what a snapshot holds.
 
     Garbage collection pauses meanwhile: to read makes no cycles, and what was read stays until the end.
     """
@@ -182,7 +178,7 @@ def cluster_of(context: Invocation, settings: Settings) -> Cluster:
         context.fail("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.")
     gc.disable()
     try:
-        return read_stated(path, settings.cluster_options)
+        return read_stated(path, settings.cluster_options, asked=asked)
     finally:
         gc.freeze()
         gc.enable()

@@ -163,6 +163,7 @@ def simulate(
     try:
         if picture and len(found) > 1:
             raise ValueError("--picture shows one cluster: choose a target with --target")
+        tell_configuration(*(aim.settings for aim in found))
         parts = [(aim.name, _report(context, aim, asked)) for aim in found]
         simulation = parts[0][1] if len(parts) == 1 else merged(parts, ())
         if explain:
@@ -200,7 +201,6 @@ def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport
     """Return the report on the paths of a target, or those of the user. Raises ClusterError and ValueError."""
     settings = aim.settings
     options = replace(settings.options, environments=asked.environments)
-    tell_configuration(settings)
     nodes = cluster_of(context, settings)
     manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
     of = f" of {aim.name}" if aim.name else ""

@@ -39,8 +39,11 @@ _Texts = Mapping[tuple[str, str], tuple[Workload, str]]
 """(object, file) → a workload and the text of its document."""
 
 
-def watched(call: Invocation, lint: Callable[[], int]) -> int:
-    """Lint, then lint again after each change, until somebody ends it. Return the exit code of a start that failed."""
+def watched(call: Invocation, lint: Callable[[], Report | None]) -> int:
+    """Lint, then lint again after each change, until somebody ends it. Return the exit code of a start that failed.
+
+    ``lint`` prints the report of the start and returns it; None if a session would say something else.
+    """
     for name, flag in (("diff", "--diff"), ("fix", "--fix"), ("changed", "--changed"), ("formats", "--format")):
         if call.params[name]:
             raise refused(f"--watch prints text and changes nothing; leave out {flag}.", "--watch")
@@ -48,9 +51,8 @@ def watched(call: Invocation, lint: Callable[[], int]) -> int:
     if "-" in paths:
         raise refused("standard input cannot be watched: name files or folders.", "--watch")
     gc.enable()
-    lint()
     try:
-        watching = _Watching(call, paths)
+        watching = _Watching(call, paths, lint)
     except OpeningError as error:
         _tell(error)
         return 2
@@ -59,7 +61,7 @@ def watched(call: Invocation, lint: Callable[[], int]) -> int:
 
 
 class _Watching:
-    def __init__(self, call: Invocation, paths: Sequence[str]) -> None:
+    def __init__(self, call: Invocation, paths: Sequence[str], lint: Callable[[], Report | None]) -> None:
         self._call = call
         self._paths = paths
         color = wants_color(str(call.params["color"]), sys.stdout, os.environ)
@@ -67,7 +69,8 @@ class _Watching:
         self._context = RenderContext(sources=source_lines, color=color, width=width, quiet=True)
         self._sessions = opened(call, paths)
         self._watch = Watch(lambda: [*self._sessions.sources(), *self._sessions.inputs])
-        self._report = self._judged()
+        report = lint()  # after the first look, so that a change meanwhile is told
+        self._report = self._judged() if report is None else one_per_cause(report)
         self._texts = self._written()
         self._say("watching: Ctrl-C ends it")
 

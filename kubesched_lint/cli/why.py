@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
@@ -17,9 +16,8 @@ from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.commands.why.ask import Answer, Question, answers
+from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.commands.why.naming import NamingError, is_kind
-from kubesched_lint.engine.releases import not_modelled
 from kubesched_lint.engine.work import OutOfWorkError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.report.explanation import all_as_json, all_as_text
@@ -88,8 +86,9 @@ def why(
     found: list[Answer] = []
     errors: list[InputError] = []
     missed: list[str] = []
-    for aim in aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag):
-        tell_configuration(aim.settings)
+    asked = aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag)
+    tell_configuration(*(aim.settings for aim in asked))
+    for aim in asked:
         try:
             manifests, answered = _answered(context, aim, question)
         except NamingError as error:
@@ -137,10 +136,8 @@ def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[Man
     except NamingError as error:
         names = _hint(question.name, manifests.inventory, settings.text("namespace"))
         raise NamingError(f"{error}{names if aim.paths else _NO_MANIFESTS}") from None
-    more = (*not_modelled(options.kubernetes_version, live.server_version), *agreement(live, question.premises))
-    told = [replace(one.explanation, notes=(*one.explanation.notes, *more)) for one in found]
-    where = [_named(aim.name, one.environments) for one in found]
-    return manifests, list(map(Answer, where, told))
+    told = [with_premises(one, question, live) for one in found]
+    return manifests, [replace(one, environments=_named(aim.name, one.environments)) for one in told]
 
 
 def _named(target: str, environments: Sequence[str]) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ LIVE = "live"
 """The prefix for a live cluster; a file of that name is ``./live``."""
 NO_MORE_NODES = "no autoscaler adds a node"
 """How the assumption about the nodes of an elastic cluster begins."""
+STATES_LAST = "the transient states of today last"
+"""How the assumption of a verdict on the cluster with its transient states begins."""
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
     "Node",
@@ -245,7 +247,7 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     @property
     def transient_premise(self) -> str:
         """The assumption of a verdict on the cluster with its transient states."""
-        return f"the transient states of today last: {_listed(map(str, self.transient_states))}"
+        return f"{STATES_LAST}: {_listed(map(str, self.transient_states))}"
 
     @property
     def elastic_premise(self) -> str:

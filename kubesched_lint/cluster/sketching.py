@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import yaml
 from msgspec import Struct
@@ -75,7 +75,7 @@ class _Group:
         """The value of the hostname label; None if there is none; ``_OWN`` if each node has a value of its own."""
         self.labels = labels
         self.allocatable = _offer(node)
-        self.zones: dict[str | None, int] = {}
+        self.zones: dict[str | None, list[Node]] = {}
         self.devices: tuple[str, ...] = ()
         """The lines of ``devices``."""
         self.is_joined = False
@@ -86,12 +86,20 @@ class _Group:
         if offer != self.allocatable and offer is not None and self.allocatable is not None:
             self.is_joined = True
             self.allocatable = {name: min(amount, self.allocatable[name]) for name, amount in offer.items()}
-        zone = node.labels.get(ZONE)
-        self.zones[zone] = self.zones.get(zone, 0) + 1
+        self.zones.setdefault(node.labels.get(ZONE), []).append(node)
+
+    @property
+    def entries(self) -> Iterator[dict[str | None, list[Node]]]:
+        """The nodes of each entry: one for all named zones, and one for nodes without a zone."""
+        # A zone that adds nothing to a name (none, or the empty one) needs a base name of its own.
+        kinds: dict[str | None, dict[str | None, list[Node]]] = {}
+        for zone, nodes in sorted(self.zones.items(), key=lambda item: item[0] or ""):
+            kinds.setdefault("named" if zone else zone, {})[zone] = nodes
+        yield from kinds.values()
 
 
 def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - immutable
-    """Return a ClusterSketch as YAML that makes the same nodes, except for names and image lists.
+    """Return a ClusterSketch as YAML that makes the same nodes, except for image lists and the names of several alike.
 
     An exact sketch has their very labels and resources. A short one leaves out labels that nobody selects on, joins
     nodes of nearly the same size to entries of the smallest, and rounds bytes down to Mi.
@@ -111,6 +119,7 @@ def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - 
     lines += _shared(labels)
     lines.append("nodes:" if groups else "nodes: []")
     taken = _shared_hostnames(nodes)  # a new name must not join a shared hostname domain
+    taken |= {only.name for group in groups for zones in group.entries if (only := _only(zones)) is not None}
     for group in groups:
         lines += _entries(group, taken, style)
     lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
@@ -222,15 +231,21 @@ def _close(one: Resources | None, other: Resources | None, tolerance: float) -> 
 
 
 def _entries(group: _Group, taken: set[str], style: Style) -> Iterator[str]:
-    """Yield one entry for all named zones, and one for nodes without a zone."""
-    # A zone that adds nothing to a name (none, or the empty one) needs a base name of its own.
-    kinds: dict[str | None, dict[str | None, int]] = {}
-    for zone, count in sorted(group.zones.items(), key=lambda item: item[0] or ""):
-        kinds.setdefault("named" if zone else zone, {})[zone] = count
-    for zones in kinds.values():
-        yield f"- name: {scalar(_free_base(_base(group.node), zones, taken))}"
+    """Yield the entries of a group. A single node keeps its name, because manifests may select it."""
+    for held in group.entries:
+        zones = {zone: len(nodes) for zone, nodes in held.items()}
+        only = _only(held)
+        name = _free_base(_base(group.node), zones, taken) if only is None else only.name
+        hostname = only.labels.get(HOSTNAME) if only is not None and group.hostname == _OWN else group.hostname
+        yield f"- name: {scalar(name)}"
         yield from _places(zones)
-        yield from _fields(group, style)
+        yield from _fields(group, _OWN if hostname == name else hostname, style)
+
+
+def _only(zones: Mapping[str | None, Sequence[Node]]) -> Node | None:
+    """Return the node of an entry that has only one, with a name; else None."""
+    nodes = [node for several in zones.values() for node in several]
+    return nodes[0] if len(nodes) == 1 and nodes[0].name else None
 
 
 def _places(zones: Mapping[str | None, int]) -> Iterator[str]:
@@ -266,11 +281,12 @@ def _free_base(base: str, zones: Mapping[str | None, int], taken: set[str]) -> s
         wanted = f"{base}-{chr(96 + number)}" if number <= 26 else f"{base}-x{number}"
 
 
-def _fields(group: _Group, style: Style) -> Iterator[str]:
+def _fields(group: _Group, hostname: str | None, style: Style) -> Iterator[str]:
+    """Yield what all nodes of an entry share; ``hostname`` is their label, or ``_OWN`` for their names."""
     node = group.node
     labels = dict(group.labels)
-    if group.hostname != _OWN:
-        labels[HOSTNAME] = group.hostname
+    if hostname != _OWN:
+        labels[HOSTNAME] = hostname
     if labels:
         yield from mapping("labels", [(k, "null" if v is None else scalar(v)) for k, v in labels.items()])
     if node.taints:

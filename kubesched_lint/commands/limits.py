@@ -9,7 +9,8 @@ MOST_REMEDIES = 8
 MOST_ROWS = 100
 """Rows of the matrix in a report; a note says which are left out."""
 FEW_ROWS = 20
-"""For more rows fewer random traces are run: more cells stay unknown, and nothing else changes."""
+"""For more rows, or more than ``MOST_ROWS`` of all targets, fewer random traces are run: more cells stay unknown, and
+nothing else changes."""
 MOST_CELLS = 50_000
 """Rows times nodes of such a matrix, which takes some seconds."""
 MOST_WORKLOADS = 1_500

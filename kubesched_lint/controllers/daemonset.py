@@ -19,22 +19,24 @@ from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Toleration
 from kubesched_lint.model.workload import Strategy
 from kubesched_lint.scheduler.tolerance import repelled
 
-_TOLERATED = (
+_TAINTS = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
     ("node.kubernetes.io/disk-pressure", "NoSchedule"),
     ("node.kubernetes.io/memory-pressure", "NoSchedule"),
     ("node.kubernetes.io/pid-pressure", "NoSchedule"),
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ("node.kubernetes.io/network-unavailable", "NoSchedule"),
 )
-_NETWORK_UNAVAILABLE = ("node.kubernetes.io/network-unavailable", "NoSchedule")
+_TOLERATED_ON_HOST_NETWORK = tuple(Toleration(key, "Exists", "", effect) for key, effect in _TAINTS)
+_TOLERATED = _TOLERATED_ON_HOST_NETWORK[:-1]
 
 
 def with_daemon_tolerations(pod: Pod) -> Pod:
     """Return the pod with the tolerations that the controller adds (AddOrUpdateDaemonPodTolerations)."""
-    keys = (*_TOLERATED, _NETWORK_UNAVAILABLE) if pod.host_network else _TOLERATED
-    added = tuple(Toleration(key, "Exists", "", effect) for key, effect in keys)
-    kept = tuple(t for t in pod.tolerations if (t.key, t.effect) not in keys)
+    added = _TOLERATED_ON_HOST_NETWORK if pod.host_network else _TOLERATED
+    replaced = {(t.key, t.effect) for t in added}
+    kept = tuple(t for t in pod.tolerations if (t.key, t.effect) not in replaced)
     written = None if pod.as_written is None else with_daemon_tolerations(pod.as_written)
     return replace(pod, tolerations=kept + added, as_written=written)
 

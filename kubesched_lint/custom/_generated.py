@@ -414,10 +414,48 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                 'time, or '
                                                                                                 'count is '
                                                                                                 'absent'},
-                                                                             'drain': "the operator's "
-                                                                                      'PodDisruptionBudget '
-                                                                                      'follows the health of '
-                                                                                      'the cluster',
+                                                                             'drain': {'when': 'not '
+                                                                                               '(spec.podDisruptionBudget.spec '
+                                                                                               'or '
+                                                                                               'spec.podDisruptionBudget '
+                                                                                               '== {}) and '
+                                                                                               '(item.count '
+                                                                                               '== null or '
+                                                                                               'spec.nodeSets[1] '
+                                                                                               'and '
+                                                                                               '(has([set.config '
+                                                                                               'for set in '
+                                                                                               'spec.nodeSets], '
+                                                                                               "'node.roles') "
+                                                                                               'or '
+                                                                                               'has([set.config '
+                                                                                               'for set in '
+                                                                                               'spec.nodeSets], '
+                                                                                               "'node') or "
+                                                                                               'has([set.config '
+                                                                                               'for set in '
+                                                                                               'spec.nodeSets], '
+                                                                                               "'node.master') "
+                                                                                               'or '
+                                                                                               'has([set.config '
+                                                                                               'for set in '
+                                                                                               'spec.nodeSets], '
+                                                                                               "'node.data') "
+                                                                                               'or '
+                                                                                               'has([set.config '
+                                                                                               'for set in '
+                                                                                               'spec.nodeSets], '
+                                                                                               "'node.ingest')))",
+                                                                                       'why': 'how many pods '
+                                                                                              'the '
+                                                                                              "operator's "
+                                                                                              'PodDisruptionBudget '
+                                                                                              'lets go '
+                                                                                              'depends on '
+                                                                                              'the roles of '
+                                                                                              'the node sets '
+                                                                                              'and on the '
+                                                                                              'license'},
                                                                              'any': {'when': 'item.resources '
                                                                                              'or '
                                                                                              'has(spec.nodeSets, '
@@ -435,7 +473,21 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                             'the node set, '
                                                                                             'and containers '
                                                                                             'for '
-                                                                                            'monitoring'}}}]},
+                                                                                            'monitoring'}}}],
+                                                  'budgets': [{'name': "metadata.name + '-es-default'",
+                                                               'when': 'spec.podDisruptionBudget.spec',
+                                                               'fields': {'spec': 'spec.podDisruptionBudget.spec'}},
+                                                              {'name': "metadata.name + '-es-default'",
+                                                               'when': 'not spec.podDisruptionBudget.spec '
+                                                                       'and spec.podDisruptionBudget != {}',
+                                                               'fields': {'spec.minAvailable': 'max(0, '
+                                                                                               'sum([set.count '
+                                                                                               'or 0 for set '
+                                                                                               'in '
+                                                                                               'spec.nodeSets]) '
+                                                                                               '- 1)',
+                                                                          'spec.selector.matchLabels': "{'elasticsearch.k8s.elastic.co/cluster-name': "
+                                                                                                       'metadata.name}'}}]},
  'jobsets.jobset.x-k8s.io': {'group': 'jobset.x-k8s.io',
                              'versions': ['v1alpha2'],
                              'kind': 'JobSet',
@@ -605,9 +657,12 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'",
                                                                'strimzi.io/pool-name': 'metadata.name'},
                                                     'selects': ['strimzi.io/cluster', 'strimzi.io/pool-name'],
-                                                    'unknown': {'drain': "the operator's PodDisruptionBudget "
-                                                                         'covers all brokers and controllers '
-                                                                         'of the cluster',
+                                                    'unknown': {'drain': {'when': 'kafka.spec.kafka.template.podDisruptionBudget.maxUnavailable '
+                                                                                  '== 0',
+                                                                          'why': "Strimzi's Drain Cleaner, "
+                                                                                 'if it is installed, moves '
+                                                                                 'pods that the budget '
+                                                                                 'keeps'},
                                                                 'any': {'when': 'not kafka',
                                                                         'why': 'its Kafka, which may add a '
                                                                                'template and node affinity, '
@@ -616,6 +671,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
  'kafkas.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
                              'versions': ['v1', 'v1beta2'],
                              'kind': 'Kafka',
+                             'refs': {'pools': {'kind': "'KafkaNodePool'",
+                                                'labels': {'strimzi.io/cluster': 'metadata.name'}}},
                              'workloads': [{'as': 'StatefulSet',
                                             'when': 'spec.kafka.replicas and '
                                                     "metadata.annotations['strimzi.io/node-pools'] != "
@@ -685,9 +742,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                     'metadata.name',
                                                        'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
-                                            'unknown': {'drain': "the operator's PodDisruptionBudget covers "
-                                                                 'all brokers and controllers of the '
-                                                                 'cluster'}},
+                                            'unknown': {'drain': {'when': 'spec.kafka.template.podDisruptionBudget.maxUnavailable '
+                                                                          '== 0',
+                                                                  'why': "Strimzi's Drain Cleaner, if it is "
+                                                                         'installed, moves pods that the '
+                                                                         'budget keeps'}}},
                                            {'as': 'Deployment',
                                             'when': 'spec.entityOperator.topicOperator or '
                                                     'spec.entityOperator.userOperator',
@@ -794,7 +853,58 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
                                             'unknown': {'rollout': {'when': 'spec.kafkaExporter.template.deployment.deploymentStrategy',
                                                                     'why': 'the resource sets the strategy '
-                                                                           'of the Deployment'}}}]},
+                                                                           'of the Deployment'}}}],
+                             'budgets': [{'name': "metadata.name + '-kafka'",
+                                          'when': 'pools[0] or spec.kafka.replicas',
+                                          'fields': {'spec.minAvailable': 'max(0, (spec.kafka.replicas if '
+                                                                          'spec.kafka.replicas and '
+                                                                          "metadata.annotations['strimzi.io/node-pools'] "
+                                                                          "!= 'enabled' else "
+                                                                          'sum([pool.spec.replicas or 0 for '
+                                                                          'pool in pools])) - '
+                                                                          '(spec.kafka.template.podDisruptionBudget.maxUnavailable '
+                                                                          'or 1))',
+                                                     'spec.selector.matchLabels': "{'strimzi.io/cluster': "
+                                                                                  'metadata.name, '
+                                                                                  "'strimzi.io/kind': "
+                                                                                  "'Kafka', "
+                                                                                  "'strimzi.io/name': "
+                                                                                  'metadata.name + '
+                                                                                  "'-kafka'}"}},
+                                         {'name': "metadata.name + '-entity-operator'",
+                                          'when': 'spec.entityOperator.topicOperator or '
+                                                  'spec.entityOperator.userOperator',
+                                          'fields': {'spec.maxUnavailable': 'spec.entityOperator.template.podDisruptionBudget.maxUnavailable '
+                                                                            'or 1',
+                                                     'spec.selector.matchLabels': "{'strimzi.io/cluster': "
+                                                                                  'metadata.name, '
+                                                                                  "'strimzi.io/kind': "
+                                                                                  "'Kafka', "
+                                                                                  "'strimzi.io/name': "
+                                                                                  'metadata.name + '
+                                                                                  "'-entity-operator'}"}},
+                                         {'name': "metadata.name + '-cruise-control'",
+                                          'when': 'spec.cruiseControl',
+                                          'fields': {'spec.maxUnavailable': 'spec.cruiseControl.template.podDisruptionBudget.maxUnavailable '
+                                                                            'or 1',
+                                                     'spec.selector.matchLabels': "{'strimzi.io/cluster': "
+                                                                                  'metadata.name, '
+                                                                                  "'strimzi.io/kind': "
+                                                                                  "'Kafka', "
+                                                                                  "'strimzi.io/name': "
+                                                                                  'metadata.name + '
+                                                                                  "'-cruise-control'}"}},
+                                         {'name': "metadata.name + '-kafka-exporter'",
+                                          'when': 'spec.kafkaExporter',
+                                          'fields': {'spec.maxUnavailable': 'spec.kafkaExporter.template.podDisruptionBudget.maxUnavailable '
+                                                                            'or 1',
+                                                     'spec.selector.matchLabels': "{'strimzi.io/cluster': "
+                                                                                  'metadata.name, '
+                                                                                  "'strimzi.io/kind': "
+                                                                                  "'Kafka', "
+                                                                                  "'strimzi.io/name': "
+                                                                                  'metadata.name + '
+                                                                                  "'-kafka-exporter'}"}}]},
  'leaderworkersets.leaderworkerset.x-k8s.io': {'group': 'leaderworkerset.x-k8s.io',
                                                'versions': ['v1'],
                                                'kind': 'LeaderWorkerSet',

@@ -69,10 +69,14 @@ class BudgetPart(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """Another object of the set that the resource names; expressions read it under the reference's name."""
+    """Other objects of the set: the one that the resource names, or a list of those that have labels.
+
+    Expressions read them under the reference's name.
+    """
 
     kind: str
-    name: str
+    name: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 class CustomKind(Struct, frozen=True):
@@ -123,10 +127,15 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, CustomKind], ...], tuple[Car
 
 def kind_of(slug: str, front: Mapping[str, Any], path: str = "") -> CustomKind:
     """Return the kind of a card without faults. Fields, labels and unknowns of the card hold for all its workloads."""
-    refs = {name: Reference(str(ref["kind"]), str(ref["name"])) for name, ref in front.get("refs", {}).items()}
+    refs = {name: _reference(ref) for name, ref in front.get("refs", {}).items()}
     parts = tuple(_part(front, its) for its in front["workloads"])
     budgets = tuple(map(_budget, front.get("budgets", ())))
     return CustomKind(slug, front["group"], tuple(front["versions"]), front["kind"], refs, parts, budgets, path)
+
+
+def _reference(its: Mapping[str, Any]) -> Reference:
+    labels = {key: _expression(value) for key, value in its.get("labels", {}).items()}
+    return Reference(_expression(its["kind"]), _expression(its.get("name", "")), labels)
 
 
 def _budget(its: Mapping[str, Any]) -> BudgetPart:
@@ -207,7 +216,10 @@ def expressions(front: Mapping[str, Any]) -> Iterator[Written]:
     """Yield all expressions of a card, those for all workloads first."""
     names = (*_SCOPE, *front.get("refs", {}))
     for name, ref in front.get("refs", {}).items():
-        yield from (Written(("refs", name, key), _expression(ref[key]), _SCOPE) for key in ("kind", "name"))
+        yield from (
+            Written(("refs", name, key), _expression(ref[key]), _SCOPE) for key in ("kind", "name") if key in ref
+        )
+        yield from _of_maps(ref, ("refs", name), _SCOPE, ())
     lists = tuple(_expression(part["each"]) for part in front["workloads"] if "each" in part)
     everywhere = len(lists) == len(front["workloads"])
     yield from _of_maps(front, (), (*names, "item") if everywhere else names, lists)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kubesched_lint.custom.derive import Lookup
+from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.places import Path
 from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.document import Document, Move
@@ -47,14 +47,14 @@ class Values(Struct):
         return filled
 
 
-def values_of(document: Document, release: str, namespace: str, lookup: Lookup) -> Values:
+def values_of(document: Document, release: str, namespace: str, others: Others) -> Values:
     """Return the values of a HelmRelease, later sources over earlier ones."""
     spec = document.value.get("spec")
     listed = spec.get("valuesFrom") if isinstance(spec, dict) else None
     merged: dict[str, Any] = {}
     sources, unknown = [], []
     for number, source in enumerate(listed if isinstance(listed, list) else ()):
-        given = _given(source, document.namespace or namespace, lookup)
+        given = _given(source, document.namespace or namespace, others)
         if given is None:
             named = source if isinstance(source, dict) else {}
             unknown.append(f"{named.get('kind')} {named.get('name')}")
@@ -66,11 +66,11 @@ def values_of(document: Document, release: str, namespace: str, lookup: Lookup) 
     return Values(document, release, namespace, merged, tuple(sources), tuple(unknown))
 
 
-def _given(source: Any, namespace: str, lookup: Lookup) -> Mapping[str, Any] | None:
+def _given(source: Any, namespace: str, others: Others) -> Mapping[str, Any] | None:
     """Return the values of one source; None if they are unknown."""
     if not isinstance(source, dict) or source.get("kind") != "ConfigMap" or source.get("targetPath"):
         return None
-    named = lookup("ConfigMap", namespace, str(source.get("name")))
+    named = others.named("ConfigMap", namespace, str(source.get("name")))
     text = value_at(named.value, ("data", str(source.get("valuesKey") or "values.yaml"))) if named else None
     value = value_in(text) if isinstance(text, str) else None
     return value if isinstance(value, dict) else None

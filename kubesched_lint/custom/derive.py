@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.custom.card import BudgetPart, CustomKind, Part
+from kubesched_lint.custom.card import BudgetPart, CustomKind, Part, Reference
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.custom.limits import MOST_PARTS
+from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.places import ObjectRef, Path
 from kubesched_lint.engine.plain import value_at
 from kubesched_lint.manifests.document import Document, Move, Text
@@ -30,9 +31,6 @@ _API = {
 }
 _TEMPLATE: Path = ("spec", "template")
 
-Lookup = Callable[[str, str, str], Document | None]
-"""(kind, namespace, name) → the object of the set; None if there is none."""
-
 
 class UnreadableError(Exception):
     """A custom resource that its card cannot read; the text says why."""
@@ -45,13 +43,13 @@ class Made(NamedTuple):
     budgets: tuple[DisruptionBudget, ...]
 
 
-def made_of(document: Document, kind: CustomKind, namespace: str, order: int, lookup: Lookup = lambda *_: None) -> Made:
+def made_of(document: Document, kind: CustomKind, namespace: str, order: int, others: Others) -> Made:
     """Return the plain objects that a custom resource stands for; ``namespace`` is the default.
 
-    ``order`` is its place in the reading order, and ``lookup`` finds objects that it names. Raises UnreadableError.
+    ``order`` is its place in the reading order, and ``others`` has objects that it names. Raises UnreadableError.
     """
     try:
-        scope = _scope(document, kind, namespace, lookup)
+        scope = _scope(document, kind, namespace, others)
         budgets = (b for b in kind.budgets if not b.when or is_true(b.when, scope))
         return Made(
             tuple(_workloads(document, kind, scope, namespace, order)),
@@ -65,7 +63,7 @@ def made_of(document: Document, kind: CustomKind, namespace: str, order: int, lo
         raise UnreadableError(f"its template has the wrong type: {error}") from None
 
 
-def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup) -> Scope:
+def _scope(document: Document, kind: CustomKind, namespace: str, others: Others) -> Scope:
     value = document.value
     names = {key: Found(_mapping(value.get(key)), Place(document, (key,)), True) for key in ("metadata", "spec")}
     meta = names["metadata"].value
@@ -73,10 +71,21 @@ def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup)
         names["metadata"] = Found({**meta, "name": meta["generateName"]}, Place(document, ("metadata",)), True)
     home = meta.get("namespace") or namespace
     for name, ref in kind.refs.items():
-        asked = [evaluate(text, names).value for text in (ref.kind, ref.name)]
-        other = lookup(str(asked[0]), str(home), str(asked[1])) if all(asked) else None
-        names[name] = Found(None) if other is None else Found(other.value, Place(other, ()), True)
+        names[name] = _referred(ref, names, str(home), others)
     return names
+
+
+def _referred(ref: Reference, names: Scope, home: str, others: Others) -> Found:
+    """Return the object that the resource names, or the list of those that have the labels."""
+    kind = evaluate(ref.kind, names).value
+    if ref.labels:
+        labels = {key: str(evaluate(text, names).value) for key, text in ref.labels.items()}
+        found = list(others.labelled(str(kind), home, labels))
+        places = tuple(((number,), Place(other, ()), True) for number, other in enumerate(found))
+        return Found([other.value for other in found], parts=places)
+    name = evaluate(ref.name, names).value
+    other = others.named(str(kind), home, str(name)) if kind and name else None
+    return Found(None) if other is None else Found(other.value, Place(other, ()), True)
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -40,8 +40,8 @@ _COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 }
 _LISTS = ({list}, {list, type(None)}, {type(None)})
 _MAPPINGS = ({dict}, {dict, type(None)})
-_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "int": int, "mib": int}
-_ONE = {"int": "one text or number", "mib": "one text such as '2048m' or '2g'"}
+_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "sum": sum, "int": int, "mib": int}
+_ONE = {"sum": "one list", "int": "one text or number", "mib": "one text such as '2048m' or '2g'"}
 """Functions of one value → what it is."""
 _JAVA_UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 
@@ -112,7 +112,9 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
             if more and name in _ONE:
                 raise ExpressionError(f"{name}(…) takes {_ONE[name]}")
         case ast.Call():
-            raise ExpressionError("only min(…), max(…), int(…), mib(…) and has(list, 'key'[, value]) can be called")
+            raise ExpressionError(
+                "only min(…), max(…), sum(…), int(…), mib(…) and has(list, 'key'[, value]) can be called"
+            )
         case ast.Name(id=name) if names and name not in (*names, *_WORDS, *_CALLED, "has"):
             raise ExpressionError(f"there is no `{name}`: an expression begins with {', '.join(names)}")
         case ast.Subscript(slice=ast.Constant(value=str() | int())):
@@ -188,6 +190,8 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _counted(_value(inner, scope))
         case ast.Call(func=ast.Name(id="mib"), args=[inner]):
             return _sized(_value(inner, scope))
+        case ast.Call(func=ast.Name(id="sum"), args=[inner]):
+            return _added(_value(inner, scope))
         case ast.Call(func=ast.Name(id=name), args=args):
             founds = [_value(arg, scope) for arg in args]
             return Found(_CALLED[name]([_number(found.value) for found in founds]), _first(founds))
@@ -303,6 +307,14 @@ def _held(listed: Found, key: str, wanted: Sequence[ast.expr]) -> Found:
     members = [item for item in listed.value if isinstance(item, dict)] if isinstance(listed.value, list) else []
     values = [_value(value, {}).value for value in wanted]
     return Found(any(key in item and all(item[key] == value for value in values) for item in members), listed.place)
+
+
+def _added(listed: Found) -> Found:
+    """Return the sum of a list of whole numbers; 0 of an absent one."""
+    if not (listed.value is None or isinstance(listed.value, list)):
+        raise ExpressionError(f"{_brief(listed.value)} is not a list")
+    founds = [found for _, found in _members(listed)]
+    return Found(_number(sum(_number(found.value) for found in founds)), _first(founds))
 
 
 def _counted(found: Found) -> Found:

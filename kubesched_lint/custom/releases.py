@@ -12,7 +12,8 @@ from kubesched_lint.custom._charts import CHARTS
 from kubesched_lint.custom.app_template import Chart, Plain, objects_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
-from kubesched_lint.custom.derive import Lookup, UnreadableError
+from kubesched_lint.custom.derive import UnreadableError
+from kubesched_lint.custom.others import Others
 from kubesched_lint.manifests.document import Document, Text
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
@@ -27,15 +28,15 @@ Decoded = tuple[str, Any]
 """The field of Inventory of an object, and the object."""
 
 
-def read_release(document: Document, namespace: str, order: int, lookup: Lookup) -> tuple[Release, tuple[Decoded, ...]]:
+def read_release(document: Document, namespace: str, order: int, others: Others) -> tuple[Release, tuple[Decoded, ...]]:
     """Return the release that an object installs, and the objects that its chart makes, as far as a card tells.
 
-    ``namespace`` is that of objects without one, ``order`` the place in the reading order, and ``lookup`` finds the
+    ``namespace`` is that of objects without one, ``order`` the place in the reading order, and ``others`` has the
     objects of the set that it names.
     """
     spec = _mapping(document.value, "spec")
     home = str(spec.get("targetNamespace") or document.namespace or namespace)
-    chart, version = _chart(document, spec, document.namespace or namespace, lookup)
+    chart, version = _chart(document, spec, document.namespace or namespace, others)
     where = document.location(())
     title = " ".join(filter(None, (chart, version)))
     release = Release(document.kind, home, document.name, title, where.path, where.span.line, NO_CARD)
@@ -45,7 +46,7 @@ def read_release(document: Document, namespace: str, order: int, lookup: Lookup)
     first, last = (str(card["versions"][key]) for key in ("first", "last"))
     if _numbers(version) < _numbers(first):
         return replace(release, why=f"its values card begins with {chart} {first}"), ()
-    values = values_of(document, _name(document, spec), home, lookup)
+    values = values_of(document, _name(document, spec), home, others)
     is_newer = _numbers(version) > _numbers(last)
     try:
         plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
@@ -88,7 +89,7 @@ def _decoded(document: Document, plain: Plain, namespace: str, order: int, doubt
     return found, made
 
 
-def _chart(document: Document, spec: Mapping[str, Any], namespace: str, lookup: Lookup) -> tuple[str, str]:
+def _chart(document: Document, spec: Mapping[str, Any], namespace: str, others: Others) -> tuple[str, str]:
     """Return the chart and its version; empty where the object does not tell."""
     if document.kind == "HelmChart":
         return str(spec.get("chart") or ""), str(spec.get("version") or "")
@@ -96,7 +97,7 @@ def _chart(document: Document, spec: Mapping[str, Any], namespace: str, lookup: 
     if not ref:
         chart = _mapping(_mapping(spec, "chart"), "spec")
         return str(chart.get("chart") or ""), str(chart.get("version") or "")
-    named = lookup(str(ref.get("kind")), str(ref.get("namespace") or namespace), str(ref.get("name")))
+    named = others.named(str(ref.get("kind")), str(ref.get("namespace") or namespace), str(ref.get("name")))
     if named is None:
         return str(ref.get("name") or ""), ""
     source = _mapping(named.value, "spec")

@@ -26,7 +26,7 @@ from kubesched_lint.delivery.flux_objects import is_kind, listed, mapping
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
-from kubesched_lint.manifests.document import CHART, Document, Skipped
+from kubesched_lint.manifests.document import CHART, Delivery, Document, Skipped
 from kubesched_lint.manifests.filling import Homing
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
@@ -162,7 +162,7 @@ class ArgoFollowing:
         application, tree = wanted.application, wanted.tree
         found = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
         if isinstance(found, InputFile):
-            return replace(found, filling=Homing(application.namespace))
+            return replace(found, filling=Homing(application.namespace), delivered_by=Delivery(application.title))
         words = f"Argo CD applies nothing of Application {application.name}"
         if isinstance(found, Skipped):
             return replace(found, unrendered="kustomization")
@@ -189,7 +189,13 @@ class ArgoFollowing:
             except OSError as error:
                 yield InputError(item.path, (error.strerror or str(error)).lower())
                 continue
-            yield InputFile(os.path.normpath(item.path), data, real=item.real, filling=Homing(application.namespace))
+            yield InputFile(
+                os.path.normpath(item.path),
+                data,
+                real=item.real,
+                filling=Homing(application.namespace),
+                delivered_by=Delivery(application.title),
+            )
 
 
 def addresses_in(documents: Iterable[Document], root: str) -> list[str]:

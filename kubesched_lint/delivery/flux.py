@@ -17,7 +17,7 @@ from kubesched_lint.delivery.flux_objects import (
     mapping,
 )
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import REMOTE_KUSTOMIZATION, RENDERED, Document, Skipped
+from kubesched_lint.manifests.document import REMOTE_KUSTOMIZATION, RENDERED, Delivery, Document, Skipped
 from kubesched_lint.manifests.filling import Filling
 from kubesched_lint.manifests.flux import folder_in
 from kubesched_lint.manifests.inputs import InputFile, Progress
@@ -66,13 +66,17 @@ class Following:
         self._maps: dict[tuple[str, str], dict[str, str]] = {}
         self._secrets: dict[tuple[str, str], frozenset[str]] = {}
         self._addresses: dict[str, str] = {}
+        self._creators: dict[str, str] = {}
 
     def follow(self, first: Iterable[FluxKustomization]) -> None:
         """Build the Kustomizations, and all that they reach."""
         wave = [self._admitted(one) for one in first]
         while any(wave):
             self._build([one for one in wave if one is not None])
-            wave = [self._admitted(child) for built in wave if built is not None for child in self._children(built)]
+            children = [(built.by, child) for built in wave if built is not None for child in self._children(built)]
+            for by, child in children:
+                self._creators.setdefault(child.title, by.title)
+            wave = [self._admitted(child) for _, child in children]
 
     @property
     def kustomizations(self) -> Sequence[FluxKustomization]:
@@ -84,13 +88,28 @@ class Following:
         for built in self._built.values():
             found = built.found
             if isinstance(found, InputFile):
-                found = replace(found, filling=self._filling(built.by) if b"${" in found.data else None)
+                filling = self._filling(built.by) if b"${" in found.data else None
+                delivered_by = Delivery(f"Kustomization {built.by.title}", tuple(sorted(self._awaited(built.by))))
+                found = replace(found, filling=filling, delivered_by=delivered_by)
                 if found.path in paths:
                     found = replace(found, path=f"{found.path.removesuffix(RENDERED)} for {built.by.title}{RENDERED}")
                 paths.add(found.path)
             if found is not None:
                 yield found
         yield from self._aside.values()
+
+    def _awaited(self, by: FluxKustomization) -> set[str]:
+        """Return what must be ready before a Kustomization is applied, and what creates it, also through others."""
+        found: set[str] = set()
+        left = [by.title]
+        while left:
+            title = left.pop()
+            known = self._built.get(title)
+            creator = self._creators.get(title)
+            before = {*(known.by.awaited if known else ()), *([creator] if creator else [])} - found
+            found |= before
+            left += before
+        return {f"Kustomization {title}" for title in found - {by.title}}
 
     def _filling(self, by: FluxKustomization) -> Filling | None:
         variables = by.variables(self._maps, self._secrets)

@@ -44,6 +44,12 @@ class FluxKustomization(Struct, frozen=True):
         return str(ref.get("kind") or ""), str(ref.get("name") or "")
 
     @property
+    def awaited(self) -> list[str]:
+        """The titles of the Kustomizations that must be ready first."""
+        wanted = map(mapping, listed(self.spec.get("dependsOn")))
+        return [f"{ref.get('namespace') or self.namespace}/{ref.get('name')}" for ref in wanted]
+
+    @property
     def applier(self) -> Applier:
         return Applier(self.title, self._changed, self.where)
 

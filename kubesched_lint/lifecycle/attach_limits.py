@@ -32,9 +32,9 @@ def most_attachable(
     limits = {driver: most_attached(driver, setting.cluster) for driver in brought}
     if not any(limits.values()):
         return None
-    total, binding = 0, Counter[str]()
+    total, binding, by_position = 0, Counter[str](), room.by_position()
     for position in positions(nodes & room.open_):
-        allowed = min(room.on[position], most)
+        allowed = min(by_position[position], most)
         for driver, each in brought.items():
             limit = limits[driver].get(position)
             if limit is not None and limit // each < allowed:

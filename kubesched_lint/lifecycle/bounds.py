@@ -14,13 +14,23 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike
+from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.engine.identity import Itself
 from kubesched_lint.engine.text import many, plural
 from kubesched_lint.lifecycle import others, quotas
 from kubesched_lint.lifecycle.attach_limits import most_attachable
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, ON_ALL, ON_NOTHING, PORTS, Counted, Meanwhile
+from kubesched_lint.lifecycle.event_bounds import (
+    NO_NODE,
+    NO_POD_NEAR,
+    NOTHING_ELSE,
+    ON_ALL,
+    ON_NOTHING,
+    PORTS,
+    Counted,
+    Meanwhile,
+)
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.limits import MOST_LOST
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -105,6 +115,15 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
         yield attachable
     if not meanwhile.mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
+    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
+        why = f"only {total} of the nodes for which it makes a pod let one in"
+        yield Counted(total, why, rests_on=ON_NOTHING)
+    elif total < wanted:
+        what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
+        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
+        on = f"the {many(usable.bit_count(), 'node')} {left}"
+        holds = f"{plural(usable.bit_count(), 'has', 'have')} {'room' if what == PODS else what} for {total}"
+        yield Counted(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
         if meanwhile.mixed and not reaches_old(setting, constraint.selector, number):
@@ -116,15 +135,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
             yield ceiling
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
-            yield Counted(0, f"there is no pod that its affinity over {term.topology_key} selects")
-    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
-        why = f"only {total} of the nodes for which it makes a pod let one in"
-        yield Counted(total, why, rests_on=ON_NOTHING)
-    elif total < wanted:
-        what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
-        on = f"the {many(usable.bit_count(), 'node')} {left}"
-        yield Counted(total, f"{on} {plural(usable.bit_count(), 'has', 'have')} {what} for {total}", what, ON_NOTHING)
+            yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
 
 
 def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
@@ -196,7 +207,8 @@ def _spread_ceiling(
     if meanwhile.lost:
         stay = spread_bound(setting, number, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
-    why = f"spread over {constraint.topology_key} lets in {total}: the least domain holds {bound.least}"
+    fewest = f"the {domain_word(constraint.topology_key)} with the fewest holds {bound.least}"
+    why = f"spread over {constraint.topology_key} lets in {total}: {fewest}"
     return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
@@ -269,7 +281,7 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
-    why = f"room for {total} in the domains of {key} of {pods} that its affinity selects"
+    why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
     return Counted(min(total, wanted), why, near=hosts.who(setting))
 
 
@@ -326,7 +338,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -
     ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
-    for position, most in room.on.items():
+    for position, most in room.by_position().items():
         found[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
@@ -334,7 +346,7 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -
             # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
-    return Room(found)
+    return Room(found.items())
 
 
 def at_once(setting: Setting, number: int, count: int) -> int:
@@ -394,7 +406,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     A key with one node per domain does not distinguish nodes.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    room = room_of(setting, pod, setting.usable[number], wanted).on
+    room = room_of(setting, pod, setting.usable[number], wanted).by_position()
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )

@@ -19,6 +19,7 @@ from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import kept_apart, open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.model.node import domain_word
 from kubesched_lint.scheduler.framework import as_checked
 
 
@@ -54,7 +55,8 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         if not bound.capacity:
             return None
         total, held = bound.total, list(bound.capacity.values())
-        why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
+        places = domain_word(constraint.topology_key, len(held))
+        why = f"{places} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
     if not open_:
         return Counted(0, NO_NODE, rests_on=ON_NOTHING)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.engine import work
+from kubesched_lint.engine.text import many, plural
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
@@ -33,7 +34,7 @@ from kubesched_lint.lifecycle.sizes import scaled_to, size_after
 from kubesched_lint.lifecycle.supposed_bounds import rolling_total, supposed_bounds, surging
 from kubesched_lint.lifecycle.unreachable import if_unreachable, losses
 from kubesched_lint.model.workload import ROLLED_OUT
-from kubesched_lint.scheduler.capacity import copies
+from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 
 _MOVING = {event: Meanwhile(hosts_move=True, whole_nodes=event != "drain") for event in LOSSES}
@@ -77,7 +78,7 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
         return False
     if event in ("deploy", "scale-down"):
         return True
-    if workload.kind == "DaemonSet" and (_surges_on_port(setting, number) or _surges_in_vain(setting, number)):
+    if workload.kind == "DaemonSet" and (_surges_on_port(setting, number) or _full_for_two(setting, number)):
         return False
     needed = _needed_beside(setting, number, wanted)
     both = most_placed(setting, number, needed, ROLLING) if needed else exact
@@ -96,10 +97,8 @@ def _needed_beside(setting: Setting, number: int, wanted: int) -> int:
 def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
     bounds = _without_deletions(setting, event, number)
-    if bounds.is_fine and not setting.going:
-        return bounds
     best = guests_of(setting).gone_at_best(event, number)
-    if best is setting:
+    if best is setting or (bounds.is_fine and not setting.going):
         return bounds
     if best is None:
         if setting.going:
@@ -201,14 +200,26 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
-    # Running pods may no longer pass the filters on their nodes: they stay anyway.
-    why = "some pods run on nodes that would not pass the filters now"
+    bounds.most = _most_beside_standing(setting, event, number, bounds.wanted)
     if bounds.always_stuck:
         new = most_of_template(setting, number, bounds.wanted)
         bounds.always_stuck = event in ("deploy", "rollout") and new.pods < bounds.wanted
-        why = new.why if bounds.always_stuck else why
-    bounds.most = Counted(bounds.wanted, why)
+        bounds.most = bounds.most._replace(why=new.why) if bounds.always_stuck else bounds.most
     return bounds
+
+
+def _most_beside_standing(setting: Setting, event: str, number: int, wanted: int) -> Counted:
+    """Return the most pods where some that run would not pass the filters on their nodes now: they stay anyway.
+
+    Each pod in the end is one of these, or one that has passed the filters.
+    """
+    if setting.supposes(event) is not None:
+        return Counted(wanted, "some pods run on nodes that would not pass the filters now")
+    standing = sum(bool(bound.node) for bound in setting.running[number])
+    new = most_placed(setting, number, wanted, Meanwhile(mixed=event == "rollout"))
+    if standing + new.pods >= wanted:
+        return Counted(wanted, "some pods run on nodes that would not pass the filters now")
+    return new._replace(pods=standing + new.pods, why=f"{many(standing, 'pod')} may stay where they run; {new.why}")
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
@@ -275,19 +286,27 @@ def stuck_at(setting: Setting, number: int, size: int) -> Counted | None:
     return _never_ends(emptied, number, size)
 
 
+def stuck_at_most(setting: Setting, number: int) -> Counted | None:
+    """Return ``stuck_at`` the maximum of its autoscaler."""
+    return stuck_at(setting, number, size_after(setting, "hpa-max", number))
+
+
 def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     workload = setting.workloads[number]
     bounds = _placed(setting, number, wanted)
     if _surges_on_port(setting, number):
         bounds.never_stuck = False
-        bounds.always_stuck = bounds.least.pods > 0 or _surges_in_vain(setting, number)
+        bounds.always_stuck = bounds.least.pods > 0 or bool(_full_for_two(setting, number))
         bounds.most = Counted(wanted, "a surging pod needs the host port that the old pod on its node holds")
         return bounds
-    if _surges_in_vain(setting, number):
+    full = _full_for_two(setting, number)
+    if full:
         bounds.never_stuck, bounds.always_stuck = False, True
-        bounds.most = Counted(
-            wanted, "a surging pod needs room next to the old pod, and some node has no room for both"
+        why = (
+            f"{many(full.bit_count(), 'node')} of {wanted} {plural(full.bit_count(), 'has', 'have')} no room for a new"
         )
+        tight = tightest_resource(setting.pods[number], setting.cluster, full)
+        bounds.most = Counted(wanted, f"{why} pod beside its old one", tight)
         return bounds
     total = rolling_total(setting, number, wanted)
     kept = workload.kind != "Deployment" and not workload.claim_templates
@@ -330,22 +349,22 @@ def _surges_on_port(setting: Setting, number: int) -> bool:
     return bool(surges and setting.pods[number].host_ports)
 
 
-def _surges_in_vain(setting: Setting, number: int) -> bool:
-    """Whether a DaemonSet creates each new pod beside the old one on a node that can never hold both.
+def _full_for_two(setting: Setting, number: int) -> NodeSet:
+    """Return the nodes that can never hold two pods of a DaemonSet which creates each new one beside the old one.
 
     The old pod either runs there or waits for other pods that stay; then the new pod waits for these as well.
     """
     pod, workload = as_checked(setting.pods[number]), setting.workloads[number]
     if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or setting.quotas[number]:
-        return False
+        return EMPTY
     looks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or any(c.is_hard for c in pod.spread)
     ranks = {other.priority or 0 for other in setting.pods}
     if looks or len(ranks) > 1 or any(setting.running.values()) or guests_of(setting).weaker_kinds:
-        return False
+        return EMPTY
     if any(other.kind == "Job" for other in setting.workloads):
-        return False
+        return EMPTY
     nodes = targets(pod, setting.index)[0]
-    return any(room < 2 for room in dict(copies(pod, setting.cluster, nodes, 2)).values())
+    return of(node for node, room in copies(pod, setting.cluster, nodes, 2) if room < 2)
 
 
 def _applied_again(setting: Setting, number: int) -> EventBounds:
@@ -372,11 +391,12 @@ def _kept(setting: Setting, number: int) -> EventBounds:
             bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
         return bounds
     wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
+    most = most_placed(setting, number, wanted, OTHERS_STAY)
     keeps = setting.keeps(number)
     alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
     if alone and min(keeps, wanted) > least.pods:
         least = Counted(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
-    return EventBounds(wanted, least, Counted(wanted, _STAYS))
+    return EventBounds(wanted, least, most)
 
 
 _STAYS = "running pods stay where they are"
@@ -385,8 +405,15 @@ _STAYS = "running pods stay where they are"
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
     bounds = _rollout(setting, number, setting.wanted(number))
-    bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
+    if not _runs_whole(setting, number):
+        bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
     return bounds
+
+
+def _runs_whole(setting: Setting, number: int) -> bool:
+    """Whether as many pods run as are wanted, all of one revision: a rollout starts as after a complete deploy."""
+    running = len(setting.running[number])
+    return running == setting.keeps(number) == setting.wanted(number) and setting.is_settled(number)
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:

@@ -13,16 +13,17 @@ def range_of(bounds: EventBounds) -> Range:
     return Range(least, most, "closed-form" if least == most else "bound")
 
 
-_LEAVES = "counting leaves "
+_RUN = " pods run: "
 
 
 def why_open(bounds: EventBounds) -> str:
-    return f"{_LEAVES}{range_of(bounds)} of {bounds.wanted}: {bounds.least.why}"
+    """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``."""
+    return f"{range_of(bounds)} of {bounds.wanted:,}{_RUN}{bounds.least.why}"
 
 
 def what_is_open(why: str) -> str:
     """Return what may go wrong where counting leaves a cell open, from the reason of such a cell; else empty."""
-    return why.partition(_LEAVES)[2].partition(": ")[2]
+    return why.partition(_RUN)[2]
 
 
 def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, ...], *, by_itself: bool) -> Cell:

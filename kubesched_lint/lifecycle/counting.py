@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.idle import idle
+from kubesched_lint.lifecycle.least import returns
 from kubesched_lint.lifecycle.parts import sharpened
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
 from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
@@ -37,7 +38,7 @@ class Counting:
             bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
         if bounds is None:
             bounds = count(self.setting, event, number)
-            doubt = self._doubt(event, members, number) if bounds.is_fine else ""
+            doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
             if doubt:
                 bounds.least, bounds.never_stuck = Counted(0, doubt), False
             with_devices(bounds, self.setting, members, number)
@@ -81,7 +82,7 @@ class Counting:
         bounds = count(self.setting, "deploy", number) if preempting else self.bounds("deploy", group, number)
         return bounds.least.pods
 
-    def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
+    def _doubt(self, event: str, members: tuple[int, ...], number: int, wanted: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
         setting, scope = self.setting, scope_of(self.setting, members)
         if len(members) < 2 or not (scope.strong or scope.uncounted):
@@ -89,7 +90,7 @@ class Counting:
         workload, lost = setting.workloads[number], ""
         if workload.kind == "Pod":
             lost = "a preempted pod is not recreated"
-        elif workload.claim_templates:
+        elif workload.claim_templates and not returns(setting, number, wanted):
             lost = "a preempted pod can only return to where its volume is"
         elif may_miss([setting.pods[number]], setting.cluster):
             lost = "the replacement of a preempted pod may not be requeued when that pod is gone"

@@ -59,6 +59,14 @@ class _Start(NamedTuple):
     """The workload against which the scheduler picks nodes; -1: it picks by score."""
 
 
+class _Variant(NamedTuple):
+    """What is assumed of the pods that a deployment makes."""
+
+    changed: frozenset[int]
+    """The workloads with unknown changes whose manifests are assumed to change running pods."""
+    unready: bool = False
+
+
 class _Kept:
     """Courses that later questions may need."""
 
@@ -93,6 +101,8 @@ class Courses:
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], Setting] = {}
         """Rivals → the setting beside them."""
+        self._starts: tuple[tuple[int, ...], dict[_Variant, Story]] = (), {}
+        """The last members, and what is there before they are deployed."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
@@ -114,7 +124,7 @@ class Courses:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
             return []
-        if is_known or self._ends_well(event, number, turn):
+        if is_known or (event in LOSSES and self._ends_well(event, number, turn)):
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
 
         def is_enough(found: Sequence[FinalState]) -> bool:
@@ -353,9 +363,35 @@ class Courses:
         return None if alike is None else (alike, met)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
+        setting = self.setting
+        run = self._from_start if start.against < 0 and setting.together else self._from_nothing
+        stories = [run(start, _Variant(changed)) for changed in template_variants(setting, start.members)]
+        unready = []
+        if setting.never_ready.intersection(start.members):
+            unready = [
+                run(start, _Variant(changed, unready=True)) for changed in template_variants(setting, start.members)
+            ]
+        return EventOutcomes(setting, start.members, stories, (), unready)
+
+    def _from_start(self, start: _Start, variant: _Variant) -> Story:
+        """Return the deployment that goes on from the start which all turns of these members share."""
+        if self._starts[0] != start.members:
+            self._starts = start.members, {}
+        known = self._starts[1]
+        chosen = [as_granted(self.setting, i) for i in start.members]
+        if variant not in known:
+            known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
+            for workload in chosen:
+                if workload.key not in known[variant].numbers:
+                    known[variant].enter(workload)
+        precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
+        story = known[variant].start_anew(start.seed, start.runs, precedence)
+        story.deploy(chosen, together=True)
+        return story
+
+    def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Story:
         setting, is_against = self.setting, start.against >= 0
-        run = partial(
-            story_of,
+        return story_of(
             setting,
             start.members,
             expected=not is_against,
@@ -366,9 +402,7 @@ class Courses:
             preempting=not is_against and self._is_played(start.members),
             guests=guests_of(setting).hosted,
             precedence=dict(start.precedence),
+            changed=variant.changed,
+            unready=variant.unready,
+            deployed=deployed,
         )
-        stories = [run(changed=changed) for changed in template_variants(setting, start.members)]
-        unready = []
-        if setting.never_ready.intersection(start.members):
-            unready = [run(unready=True, changed=changed) for changed in template_variants(setting, start.members)]
-        return EventOutcomes(setting, start.members, stories, (), unready)

@@ -26,7 +26,7 @@ class Demand:
         self._setting, self._among = setting, among
         self.kinds = [(kind, here) for kind, nodes in enumerate(contention.kinds) if (here := nodes & among)]
         """(place in the contention, nodes of the kind)"""
-        self._near = [(alike[0][1], len(alike)) for alike in contention.alike if alike[0][1].nodes & among]
+        self._near = [(alike[0][1], len(alike)) for alike in contention.groups() if alike[0][1].nodes & among]
         self._times = sum(times for _, times in self._near)
         self._asked: dict[str, tuple[int, int]] = {}
         self._free: dict[str, _Free] = {}

@@ -16,6 +16,8 @@ PORTS = "host ports"
 
 MORE_PODS = "more pods"
 """The premise that no other pods run than those that are known: affinity may lead to them, and a spread counts them."""
+NO_POD_NEAR = "there is no pod that its affinity"
+"""How the reason begins for pods that must be near a pod which nobody makes: no node helps."""
 ON_ALL = frozenset([MORE_PODS])
 ON_NOTHING: frozenset[str] = frozenset()
 

@@ -155,6 +155,8 @@ class Story:
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], Oracle] = {}
         """(nodes, number of kinds of pods, place of a start) → their oracle."""
+        self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
+        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an oracle."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """Oracle and desired states → the moves of all forks of this story."""
 
@@ -163,6 +165,7 @@ class Story:
         other = copy(self)
         if apart:
             other.numbers, other._oracles = dict(self.numbers), dict(self._oracles)
+            other._indexes = dict(self._indexes)
         other.desired_states = dict(self.desired_states)
         other.phases = list(self.phases)
         return other
@@ -200,6 +203,21 @@ class Story:
                 unreachable=self.unreachable,
             )
         return known
+
+    def change_nodes(self, change: Hashable, after: Callable[[NodeIndex], NodeIndex]) -> None:
+        """Let the nodes be those ``after`` a change, which equal keys name."""
+        key = Itself(self.index), change
+        if key not in self._indexes:
+            self._indexes[key] = after(self.index)
+        self.index = self._indexes[key]
+
+    def start_anew(self, seed: int, runs: int, precedence: Mapping[ObjectRef, int]) -> Story:
+        """Return a fork with courses of its own; the oracles forget what they decided in states of other courses."""
+        other = self.fork()
+        other.seed, other.runs, other.precedence = seed, runs, dict(precedence)
+        for oracle in self._oracles.values():
+            oracle.forget()
+        return other
 
     def enter(self, workload: Workload) -> DesiredState:
         """Add a workload and return its desired state; its controller does not act yet."""

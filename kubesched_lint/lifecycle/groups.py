@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, pairwise
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -51,13 +51,13 @@ def _attempts(setting: Setting) -> tuple[work.Attempts, work.Attempts]:
 
 def group_of(setting: Setting, number: int) -> tuple[int, ...]:
     """Return the group in ``components`` of a workload."""
-    return components(setting)[_places(setting)[number]]
+    return _group_of_each(setting)[number]
 
 
 def groups_of(setting: Setting, members: Iterable[int]) -> list[tuple[int, ...]]:
     """Return the groups in ``components`` of several workloads, each once."""
-    groups, places = components(setting), _places(setting)
-    return [groups[place] for place in sorted({places[i] for i in members})]
+    groups = {group[0]: group for group in map(_group_of_each(setting).__getitem__, members)}
+    return [groups[first] for first in sorted(groups)]
 
 
 @once_per_setting
@@ -73,14 +73,22 @@ def group_in(setting: Setting, event: str, number: int) -> tuple[int, ...]:
 
 
 @once_per_setting
-def _guarded_groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
-    return {i: members for members in guarded_groups(setting) for i in members}
+def _guarded_groups(setting: Setting) -> Sequence[tuple[int, ...]]:
+    return _by_member(guarded_groups(setting))
 
 
 @once_per_setting
-def _places(setting: Setting) -> Mapping[int, int]:
-    """Return the place in ``components`` of each workload's group: a number is a cheaper key than all members."""
-    return {i: place for place, members in enumerate(components(setting)) for i in members}
+def _group_of_each(setting: Setting) -> Sequence[tuple[int, ...]]:
+    return _by_member(components(setting))
+
+
+def _by_member(groups: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
+    """Return the group of each workload, by its number."""
+    found: list[tuple[int, ...]] = [()] * sum(map(len, groups))
+    for members in groups:
+        for i in members:
+            found[i] = members
+    return found
 
 
 def acquaintances(setting: Setting, number: int) -> tuple[int, ...]:
@@ -89,8 +97,8 @@ def acquaintances(setting: Setting, number: int) -> tuple[int, ...]:
 
 
 @once_per_setting
-def _acquaintances_of(setting: Setting) -> Mapping[int, tuple[int, ...]]:
-    return {i: members for members in acquainted(setting) for i in members}
+def _acquaintances_of(setting: Setting) -> Sequence[tuple[int, ...]]:
+    return _by_member(acquainted(setting))
 
 
 def _joined(setting: Setting, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:

@@ -6,7 +6,7 @@ settled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.admission.mutating import EVICTION_TAINTS
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.engine import work
+from kubesched_lint.engine.identity import Itself
 from kubesched_lint.lifecycle.limits import MOST_COMBINED
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import REGION, ZONE, Node, Taint
@@ -50,6 +51,12 @@ class NodeChange(Struct, frozen=True):
     """Nobody hears of them any more: their Node objects stay, with taints, and nobody there ends their pods."""
     halted: Names = frozenset()
     """Those of ``unreachable`` from which nothing is evicted (see ``with_halted``)."""
+
+    @property
+    def key(self) -> Hashable:
+        """Return what changes of equal nodes have in common if they make the same of them."""
+        is_loss = not (self.tainted or self.unlabelled or self.added)
+        return (self.lost, self.unreachable) if is_loss else Itself(self)
 
     def index(self, before: NodeIndex) -> NodeIndex:
         """Return the index of the nodes afterwards: those that stay, in their order, then those that come."""

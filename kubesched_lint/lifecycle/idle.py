@@ -33,8 +33,12 @@ def idle(setting: Setting, event: str, number: int) -> str:
         return "–"
     if not setting.nodes and event in ("node-loss", "drain"):
         return "no nodes"
-    if event == "zone-loss" and not zones(setting):
-        return "no zones"
+    if event == "zone-loss":
+        found = zones(setting)
+        if not found:
+            return "no zones"
+        if len(found) == 1 and sum(map(len, found.values())) == len(setting.nodes):
+            return "one zone"  # nothing runs without any node, whatever the workload asks
     if not setting.wanted(number):
         return "no pods"
     return ""

@@ -14,6 +14,7 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.engine.places import Path
 from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.event_bounds import PORTS
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.oracle import Oracle
@@ -86,7 +87,7 @@ def with_details(
             message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
-        return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
+        return _without_course(cell, setting, number) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
     worst, best = ranked[-1], ranked[0]
     best_of_both = witness(best, called) if cell.verdict == DEPENDS else None
@@ -101,6 +102,14 @@ def with_details(
         cell = replace(cell, why=f"{cell.why}; no controller recreates a bare pod", message=message, says=DRAIN_SAYS)
         return replace(cell, blamed=workload, at=workload.pod.path)
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
+
+
+def _without_course(cell: Cell, setting: Setting, number: int) -> Cell:
+    """Return a bad cell that counting alone proves: the request is to blame if a resource is short."""
+    workload, told = setting.workloads[number], _blamed(cell, _unplaced(setting, number))
+    if cell.resource in ("", PORTS):
+        return told
+    return replace(told, blamed=workload, at=request_path(workload, cell.resource))
 
 
 def _blamed(cell: Cell, blame: Blame | None) -> Cell:

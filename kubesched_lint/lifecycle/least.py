@@ -21,7 +21,7 @@ from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle import others
 from kubesched_lint.lifecycle.bounds import number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, Counted, Meanwhile
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Counted, Meanwhile
 from kubesched_lint.lifecycle.full_nodes import Sought, max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
@@ -112,6 +112,11 @@ def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhil
     closed = min(ask.closed(wanted - 1, open_, ask.shut + ask.fewer) + ask.shut, open_.bit_count())
     left = open_.bit_count() - closed - ask.fewer
     return Counted(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
+
+
+def returns(setting: Setting, number: int, wanted: int) -> bool:
+    """Whether each of the pods comes back if others preempt it, also where its volumes hold it by then."""
+    return least_placed(setting, number, wanted, OTHERS_STAY).pods >= wanted
 
 
 def finds_room(setting: Setting, number: int, losses: Iterable[Meanwhile]) -> bool:

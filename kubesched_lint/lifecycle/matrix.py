@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 
 from msgspec import Struct
@@ -11,14 +11,15 @@ from msgspec.structs import replace
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.engine import work
 from kubesched_lint.engine.limits import MOST_STEPS
+from kubesched_lint.engine.text import first_few
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.at_once import AtOnce
-from kubesched_lint.lifecycle.counted import count, has_room, stuck_at
+from kubesched_lint.lifecycle.counted import count, has_room, stuck_at_most
 from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator
-from kubesched_lint.lifecycle.event_bounds import EventBounds
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import (
@@ -79,10 +80,6 @@ class Matrix:
         """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
         return self._places.get(number)
 
-    def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
-        for number in range(len(self.whole.workloads)):
-            yield Row(number, tuple(self.cell(event, number) for event in events))
-
     def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
         """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
         asked = {place for number in numbers if (place := self._places.get(number)) is not None}
@@ -127,9 +124,9 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        bounds = self.counting.bounds(event, members, place)
-        if event == "hpa-max" and stuck_at(self.setting, place, bounds.wanted):
+        if event == "hpa-max" and stuck_at_most(self.setting, place):
             return True
+        bounds = self.counting.bounds(event, members, place)
         if bounds.is_fine or bounds.is_bad:
             return bounds.is_bad
         scope = scope_of(self.setting, members)
@@ -151,19 +148,23 @@ class Matrix:
         return creation.beside_undecided(self._cell(event, place), self.setting, place)
 
     def _cell(self, event: str, number: int) -> Cell:
-        cell, workload = self._answer(event, number), self.setting.workloads[number]
-        if event == "hpa-max" and cell.verdict != BAD:
-            cell = self._rolled_out_there(cell, number)
+        cell = self._at_most(number) if event == "hpa-max" else self._answer(event, number)
         if cell.verdict == BAD and quotas.may_be_freed(self.setting, event, number):
             cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
+        workload = self.setting.workloads[number]
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
 
-    def _rolled_out_there(self, cell: Cell, number: int) -> Cell:
-        """Return the cell of the maximum; it ends badly as well if no rollout at that size ever ends."""
-        stuck = stuck_at(self.setting, number, cell.wanted)
-        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number) if stuck else cell
+    def _at_most(self, number: int) -> Cell:
+        """Return the cell of an autoscaler's maximum; it ends badly as well if no rollout at that size ever ends."""
+        stuck = stuck_at_most(self.setting, number)
+        is_told = stuck is None or self.effort.narrates or self._is_searched(group_of(self.setting, number))
+        cell = None if is_told else _without_least(self.setting, number, self._premises(number))
+        cell = cell or self._answer("hpa-max", number)
+        if stuck is None or (cell.verdict == BAD and cell.proven):
+            return cell
+        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number)
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
@@ -470,8 +471,35 @@ def _says_all(setting: Setting, event: str, number: int, any_ends: Sequence[Fina
 
 
 def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
-    """Return which quota refuses pods of a workload, or of the first one that it does."""
-    short = sorted(quotas.refused_in(setting, event, number))
-    granted = quotas.cap(setting, number if number in short else short[0])
-    quota = granted.why if granted is not None else "a quota keeps pods from being made"
-    return f"a proof: a quota may refuse pods, and no trace follows that ({quota})"
+    """Return which quota refuses pods of a workload, or of the first one that it does, and what is not known of it."""
+    refused = quotas.refused_in(setting, event, number)
+    short = number if number in refused else min(refused)
+    granted = quotas.cap(setting, short)
+    quota, numbers = ("a quota", "") if granted is None else (granted.name, f" ({granted.allows})")
+    jobs = _jobs_beside(setting, event, short)
+    if jobs:
+        return f"whether the pods of {first_few(jobs)} have ended by then: {quota} counts them{numbers}"
+    return f"a proof: {quota} may refuse pods, which is not simulated{numbers}"
+
+
+def _jobs_beside(setting: Setting, event: str, number: int) -> Sequence[str]:
+    """Return the Jobs that share a quota with a workload, if that refuses it no pods once theirs have ended."""
+    own = setting.quotas[number]
+    jobs = [
+        i for i, w in enumerate(setting.workloads) if w.kind == "Job" and not set(own).isdisjoint(setting.quotas[i])
+    ]
+    if not jobs or number in jobs:
+        return ()
+    kept = [i for i in range(len(setting.workloads)) if i not in jobs]
+    place = kept.index(number)
+    refused = place in quotas.refused_in(setting.among(kept), event, place)
+    return () if refused else [str(setting.workloads[i]) for i in jobs]
+
+
+def _without_least(setting: Setting, number: int, assumes: tuple[str, ...]) -> Cell | None:
+    """Return the cell of the maximum without the least pods, which cost most; None if pods surely stay missing."""
+    bounds = count(setting, "hpa-max", number)
+    if bounds.most.pods < bounds.wanted:
+        return None
+    left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)
+    return counted_cells.left_open("hpa-max", left_out, "", assumes)

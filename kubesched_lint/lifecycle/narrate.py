@@ -102,8 +102,11 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
     """
     names, later = before.oracle.index.names, part.oracle.index.positions
     ended = part.oracle.pod_types.ended
-    now = {n: Counter({s: c for s, c in part.start.bound[p] if not ended[s]}) for n, p in later.items()}
-    then = {name: Counter(dict(held)) for name, held in zip(names, before.settled.bound, strict=False) if held}
+    held_then = dict(zip(names, before.settled.bound, strict=False))
+    held_now = {name: part.start.bound[position] for name, position in later.items()}
+    here = [n for n, held in held_now.items() if held != held_then.get(n, ()) or any(ended[slot] for slot, _ in held)]
+    now = {name: Counter({slot: n for slot, n in held_now[name] if not ended[slot]}) for name in here}
+    then = {name: Counter(dict(held)) for name, held in held_then.items() if name in now or name not in later}
     if any(now[name] - then.get(name, Counter()) for name in now):
         return  # equal nodes are swapped between the parts
     left = Counter(dict(part.start.leaving))

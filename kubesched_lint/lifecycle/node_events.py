@@ -53,7 +53,7 @@ def lose_contact(story: Story, names: Iterable[str]) -> Phase:
 def alter(story: Story, title: str, change: NodeChange, workloads: Sequence[Workload] = ()) -> Phase:
     """Change nodes and then apply objects, at one moment."""
     before = Transitions(story.oracle(), story.desired_states.values())
-    story.index = change.index(story.index)
+    story.change_nodes(change.key, change.index)
     story.unreachable |= change.unreachable
     story.objects = change.objects(story.objects)
     oracle, applied = story.applying(workloads)
@@ -102,7 +102,7 @@ def _changing(story: Story, names: Collection[str], change: Callable[[Node], Nod
     """Change nodes of the story. Return the oracle after that and what the change does to a state."""
     before = story.oracle()
     changed = _changed(story, names, change)
-    story.index = story.index.with_taints(changed)
+    story.change_nodes((change, *sorted(changed)), lambda index: index.with_taints(changed))
     after = story.oracle()
 
     def wakes(pod: Pod, by: frozenset[str]) -> bool:

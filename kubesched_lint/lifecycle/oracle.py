@@ -16,10 +16,8 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
-from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.engine import work
+from kubesched_lint.controllers.statefulset import pod_with_claims
 from kubesched_lint.engine.releases import RECORDED
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
@@ -29,12 +27,12 @@ from kubesched_lint.lifecycle.preempting import Preemption, any_eviction, evicti
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
 from kubesched_lint.lifecycle.storage_objects import keys_read, nodes_named
+from kubesched_lint.lifecycle.stored_volumes import StoredVolumes
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.storage import Claim
-from kubesched_lint.scheduler.binding import bind, bound_claim, placed
+from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.scoring import Scoring
@@ -93,18 +91,10 @@ class Oracle:
             self.symmetry = Symmetry.none(len(index))
         self.standing = Standing(pod_types, len(index))
         self._daemons: dict[int, Daemons] = {}
-        self._may_miss = False
-        self._asked_of = 0
-        """Number of revisions that ``_may_miss`` covers."""
-        self._base = self._unbound = self.cluster.storage
+        self._stored = StoredVolumes(pod_types, self.cluster.storage)
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
         self._shown_away = _NO_CLAIMS
-        self._claimed: dict[tuple[str, str], Claim] = {}
-        """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
-        self._slots_claimed = 0
-        self._bound_claims: dict[tuple[Claim, int], Claim] = {}
-        """(claim, volume) → the claim, bound to the volume."""
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         """(slot, position) → the pods shown there."""
         self._taken: dict[tuple[int, int], list[Placement]] = {}
@@ -171,10 +161,11 @@ class Oracle:
 
     def may_miss(self) -> bool:
         """Whether a waiting pod can miss the event that would let it run."""
-        if self._asked_of < self.pod_types.size:
-            self._may_miss = self._may_miss or may_miss(self.pod_types.joined[self._asked_of :], self.cluster)
-            self._asked_of = self.pod_types.size
-        return self._may_miss
+        known, joined = self.pod_types.missing, self.pod_types.joined
+        if known.asked < len(joined):
+            known.may = known.may or may_miss(joined[known.asked :], self.cluster)
+            known.asked = len(joined)
+        return known.may
 
     def daemons(self, desired: DesiredState) -> Daemons:
         """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
@@ -201,16 +192,17 @@ class Oracle:
             return pinned(pod, self.index.names[position])
         return pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
 
-    def _claims(self, slot: int) -> tuple[Claim, ...]:
-        workload, revision, ordinal = self.pod_types.slots[slot]
-        return claims_of(self.pod_types.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
-
     def _same_decision(self, slot: int) -> int:
         """Return one slot number for all slots whose pods the scheduler cannot distinguish."""
         workload, revision, ordinal = self.pod_types.slots[slot]
         if ordinal == -1 or self.pod_types.revisions[workload][revision].claim_templates:
             return self.pod_types.slot(workload, revision, ordinal)
         return self.pod_types.slot(workload, revision, 0)
+
+    def forget(self) -> None:
+        """Forget the decisions in all states: they take memory, and other courses meet other states."""
+        self._candidate_nodes.clear()
+        self._evictions.clear()
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
@@ -322,10 +314,6 @@ class Oracle:
         self.show(state)
         return diagnose(self.pod(slot, position), self.cluster)
 
-    def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
-        """Return the plugins that reject a waiting pod now; none if an error ends its attempt: it is tried again."""
-        return self.diagnosis(state, slot, position).rejected_by
-
     # --- showing ----------------------------------------------------------------------------------------------------
 
     def show(self, state: State) -> None:
@@ -345,7 +333,7 @@ class Oracle:
             self._show_away(self._claims_away(state))
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
-            self.cluster.storage = self._storage(state)
+            self.cluster.storage = self._stored.of(state)
             self._shown_volumes = wanted
 
     def _take_away(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
@@ -403,27 +391,6 @@ class Oracle:
         if claims != self._shown_away and devices is not None:
             self.cluster.devices = devices.with_nowhere(claims, freed=self._shown_away - claims)
             self._shown_away = claims
-
-    def _storage(self, state: State) -> Storage:
-        claims, slots = self._claimed, len(self.pod_types.slots)
-        for slot in range(self._slots_claimed, slots):
-            found = (((c.namespace, c.name), c) for c in self._claims(slot))
-            claims.update((key, claim) for key, claim in found if key not in self._base.claims)
-        if self._slots_claimed < slots:
-            self._slots_claimed = slots
-            self._unbound = self._base.with_objects(claims=claims.values()) if claims else self._base
-        storage = self._unbound
-        if state.volumes:
-            work.spend((len(storage.claims) + len(storage.volumes) + len(state.volumes)) // 8)  # all of them are copied
-            bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]
-            storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
-        return storage
-
-    def _bound(self, claim: Claim, volume: int) -> Claim:
-        """Return the claim bound to a volume; thousands of states ask for the same ones."""
-        if (claim, volume) not in self._bound_claims:
-            self._bound_claims[claim, volume] = bound_claim(claim, self.pod_types.volumes[volume])
-        return self._bound_claims[claim, volume]
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
         """Return the volumes of the state after a pod of the slot is bound to a node."""

@@ -27,7 +27,7 @@ def overlooked(
         for slot, status, count in queue:
             if status > FRESH or oracle.may_run(before, slot, there) or not later.may_run(after, slot, position):
                 continue
-            rejected_by = oracle.rejecting(before, slot, there)
+            rejected_by = oracle.diagnosis(before, slot, there).rejected_by
             if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):
                 continue
             missed = oracle.pod_types.missed(rejected_by)

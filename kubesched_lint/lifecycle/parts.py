@@ -27,9 +27,11 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.counted import count, stopped_by_budgets
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.guests import comes_back
+from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.least import returns
 from kubesched_lint.lifecycle.node_events import cordoned
+from kubesched_lint.lifecycle.preemption_scope import followed_guests
 from kubesched_lint.lifecycle.quiet import quiet
 from kubesched_lint.lifecycle.quotas import quota_short, refused_in, surely_granted
 from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting, once_per_workload
@@ -38,7 +40,7 @@ from kubesched_lint.lifecycle.tied import MAY_TIE, have_volumes
 from kubesched_lint.lifecycle.unreachable import losses
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.scheduler.eviction import may_evict, surely_preempts
 from kubesched_lint.scheduler.framework import static_feasible
 
@@ -103,8 +105,8 @@ def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
     """
     if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
         return None
-    if not quiet(setting) and _rank(setting, number) <= _lowest(setting):
-        return None  # everybody moves and nobody is left out: the part is the whole
+    if not quiet(setting) and _rank(setting, number) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
+        return None  # everybody moves and nobody is left out or comes anew: the part is the whole
     why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
     is_refused = _is_refused(setting, event, number)
     for start in _starts(setting, event, number):
@@ -197,10 +199,13 @@ def _depends_on_others(setting: Setting, number: int) -> bool:
 
 def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
     """Whether pods of a workload may be preempted and not be made again, miss that they fit, or be held by volumes."""
-    workload = setting.workloads[number]
-    held = bool(workload.claim_templates) and part.places[number] not in part.setting.returning
-    lost = workload.kind == "Pod" or held or may_miss([setting.pods[number]], setting.cluster)
-    return lost and any(_outranks(setting, mover, number) for mover in pressing if mover.number != number)
+    if not any(_outranks(setting, mover, number) for mover in pressing if mover.number != number):
+        return False
+    workload, place = setting.workloads[number], part.places[number]
+    if workload.kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+        return True
+    is_known = not workload.claim_templates or place in part.setting.returning
+    return not is_known and not returns(part.setting, place, part.setting.wanted(place))
 
 
 # --- who moves --------------------------------------------------------------------------------------------------------
@@ -219,12 +224,14 @@ def _restless(setting: Setting) -> frozenset[int]:
 def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
     """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
     restless = _restless(setting)
-    if event in LOSSES and number in restless:  # where its pods are at the time of the loss is not known
-        yield _Moves(_everybody(setting), event=event, number=number)
-        return
     if event in LOSSES:
+        before = _after_deploy(setting)
+        if number in before.whole and not _counts_anywhere(setting, number):
+            yield _Moves(_everybody(setting), event=event, number=number)
+            return
         for lost in losses(setting, event):
-            yield _Moves(restless, tuple(_on(setting, lost)), lost, drained=event == "drain")
+            some = tuple((i, pods) for i, pods in _on(setting, lost) if i not in before.whole)
+            yield before._replace(some=some, lost=lost, drained=event == "drain")
         return
     grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
     if event != "deploy" and (grows or number in restless):
@@ -232,6 +239,22 @@ def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
         yield _Moves(whole, event=event, number=number)
     else:
         yield _Moves(restless)
+
+
+@once_per_setting
+def _after_deploy(setting: Setting) -> _Moves:
+    """Return who moves before a loss: who is not quiet, and whom such pods may have to preempt."""
+    return _pressed(setting, _Moves(_restless(setting)), -inf).moves if quiet(setting) else _Moves(_everybody(setting))
+
+
+def _counts_anywhere(setting: Setting, number: int) -> bool:
+    """Whether it is enough to count its pods anywhere, although it is not known where they are at the time of a loss.
+
+    It is not where they need pods that may be lost, or volumes that are where they were.
+    """
+    workload = setting.workloads[number]
+    is_plain = workload.kind in (*SCALED, "Job") and not workload.claim_templates
+    return bool(quiet(setting)) and is_plain and not setting.pods[number].required_affinity
 
 
 def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
@@ -360,11 +383,28 @@ def _meeting(setting: Setting, number: int) -> _Met:
 
 
 def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
-    """Return the part that closes nodes to a workload; None if pods of others that it meets may be preempted."""
+    """Return the part that closes nodes to a workload; None if nobody knows what becomes of pods that it meets."""
+    followed = followed_guests(setting)
     for kind in setting.others:
-        if kind.pod not in met.forced and any(_may_evict(mover, kind) for mover in pressed.pressing):
+        if kind.pod in met.forced or not any(_may_evict(mover, kind) for mover in pressed.pressing):
+            continue
+        if not all(bound in followed for bound in kind.bound):
             return None
+        if any(bound.owner is None for bound in kind.bound) and _is_sought(setting, met.workloads, kind.pod):
+            return None  # it may be gone, and the part counts it
     return _part(setting, pressed.moves, met.workloads, met.forced)
+
+
+def _is_sought(setting: Setting, workloads: Iterable[int], other: Pod) -> bool:
+    """Whether affinity or a spread of one of these workloads counts a pod of others."""
+    asking = ((pod, asked) for i in workloads for pod in setting.kinds[i] for asked in _asks(pod))
+    return any(_selects(setting, asked, pod, other) for pod, asked in asking)
+
+
+def _asks(pod: Pod) -> Iterator[PodAffinityTerm | Selector]:
+    """Yield what selects the pods that may open nodes to a pod."""
+    yield from pod.required_affinity
+    yield from (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
 
 
 def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
@@ -375,9 +415,7 @@ def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> froze
     left = [*meets]
     while left:
         for pod in setting.kinds[left.pop()]:
-            spread = (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
-            every: tuple[PodAffinityTerm | Selector, ...] = (*pod.required_affinity, *spread)
-            for asked in every:
+            for asked in _asks(pod):
                 more = set(setting.selection.of(asked, pod.namespace)) - meets
                 meets |= more
                 left += more

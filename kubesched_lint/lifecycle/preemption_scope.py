@@ -188,7 +188,7 @@ def _untold(setting: Setting, members: Sequence[int]) -> str:
     if forced is not None:
         pod = setting.pods[forced]
         return f"preemption: which pods the kubelet of {pod.node_name} drives out for {setting.workloads[forced]}"
-    followed = _followed(setting)
+    followed = followed_guests(setting)
     lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
     if lost is None:
         return ""
@@ -201,13 +201,13 @@ def _untold(setting: Setting, members: Sequence[int]) -> str:
 
 
 @once_per_setting
-def _followed(setting: Setting) -> Mapping[BoundPod, Workload]:
+def followed_guests(setting: Setting) -> Mapping[BoundPod, Workload]:
     """Return the pods of others that a story follows, with the workload that stands for their owner."""
     return {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
 
 
 def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
-    pods, workloads, followed = setting.pods, setting.workloads, _followed(setting)
+    pods, workloads, followed = setting.pods, setting.workloads, followed_guests(setting)
     hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
     for strong, weak in outranked if hindering else ():
         firsts = (next((j for j in group if j in hindering), None) for group in weak)

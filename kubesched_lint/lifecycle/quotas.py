@@ -70,13 +70,21 @@ class Cap(NamedTuple):
         return self.quota.hard[self.resource]
 
     @property
+    def name(self) -> str:
+        return f"ResourceQuota {self.quota.namespace}/{self.quota.name}"
+
+    @property
     def why(self) -> str:
+        return f"{self.name} {self.allows}"
+
+    @property
+    def allows(self) -> str:
+        """Return ``allows requests.cpu 6; each pod requests 1``."""
         beside = f"; others use {_amount(self.resource, self.used)}" if self.used else ""
         limit, each = _amount(self.resource, self.limit), _amount(self.resource, self.each)
-        quota = f"ResourceQuota {self.quota.namespace}/{self.quota.name}"
         if self.resource in PODS:
-            return f"{quota} allows {limit} pods{beside}"
-        return f"{quota} allows {self.resource} {limit}{beside}; each pod requests {each}"
+            return f"allows {limit} pods{beside}"
+        return f"allows {self.resource} {limit}{beside}; each pod requests {each}"
 
     @property
     def message(self) -> str:

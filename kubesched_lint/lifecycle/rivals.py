@@ -42,7 +42,7 @@ def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
 
     def groups() -> Iterator[tuple[Contender, int]]:
         among_own = contention.alike_of(number)
-        for place, alike in enumerate(contention.alike):
+        for place, alike in enumerate(contention.groups()):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
             if others:
                 yield next(r for i, r in alike if i != number or r.pod is not pod), others
@@ -67,7 +67,7 @@ class SameRoom:
         own = Contender(setting.pods[number], self.most, setting.usable[number], self.most)
 
         def groups() -> Sequence[tuple[Contender, int]]:
-            return [*((alike[0][1], len(alike)) for alike in contention_of(setting).alike), (own, 1)]
+            return [*((alike[0][1], len(alike)) for alike in contention_of(setting).groups()), (own, 1)]
 
         return Rivals(groups, (), [own], self.most)
 
@@ -82,7 +82,7 @@ class SameRoom:
         without = [contention.alike[place][0][1] for place, times in own.items() for _ in range(times)]
 
         def groups() -> Sequence[tuple[Contender, int]]:
-            each = ((alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.alike))
+            each = ((alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.groups()))
             return [(r, times) for r, times in each if times]
 
         return Rivals(groups, without, (), 0)

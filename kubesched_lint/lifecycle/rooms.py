@@ -24,9 +24,9 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:
-        if len(known) >= MOST_KEPT:
+        if len(known) >= 16 * MOST_KEPT:  # each has a few sets of nodes, not a number for every node
             known.clear()
-        found = known[key] = Room(dict(copies(pod, setting.cluster, usable, most)))
+        found = known[key] = Room(copies(pod, setting.cluster, usable, most))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from random import Random
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.limits import MOST_DRAWN
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.sizes import scale_event, scaled_to, size_after
+from kubesched_lint.lifecycle.states import PodTypes, State, with_bound
 from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
@@ -72,7 +74,7 @@ def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tup
     workload = setting.workloads[number]
     yield "deploy", lambda story: None
     if workload.kind not in ("ReplicaSet", "ReplicationController"):
-        yield "rollout", partial(Story.rollout, workload=with_new_template(workload))
+        yield "rollout", partial(_rolled_out, workload=with_new_template(workload))
     for event in ("scale-down", *map(scale_event, sizes)):
         size = size_after(setting, event, number)
         at = workload.ref
@@ -81,6 +83,39 @@ def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tup
                 event,
                 partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size),
             )
+
+
+def _rolled_out(story: Story, workload: Workload) -> None:
+    """Roll a workload out. A Deployment's new pods become ready some time after they are bound, some at a time.
+
+    So most of the old pods that are left are there while the last new ones are bound, and count in the domains.
+    """
+    if workload.kind == "Deployment":
+        story.never_ready = frozenset([workload.ref])
+        story.from_now_unready()
+    story.rollout(workload)
+    random = Random(f"{story.seed} readiness")
+    while any(_unready(state, story.pod_types) for state in story.states):
+        story.run("readiness", story.oracle(), partial(_some_ready, pod_types=story.pod_types, random=random))
+
+
+def _unready(state: State, pod_types: PodTypes) -> list[tuple[int, int]]:
+    """Return position and slot of each bound pod that is not ready."""
+    return [
+        (position, slot)
+        for position, held in enumerate(state.bound)
+        for slot, count in held
+        for _ in range(count if pod_types.unready[slot] and not pod_types.ended[slot] else 0)
+    ]
+
+
+def _some_ready(state: State, pod_types: PodTypes, random: Random) -> Iterator[State]:
+    """Yield the state in which some of the bound pods have become ready, at least one if any is not."""
+    waiting = _unready(state, pod_types)
+    for position, slot in random.sample(waiting, random.randint(1, len(waiting)) if waiting else 0):
+        state = with_bound(state, position, slot, -1)
+        state = with_bound(state, position, pod_types.slot(*pod_types.slots[slot]), 1)
+    yield state
 
 
 def _after(story: Story, happen: Callable[[Story], object]) -> Story:

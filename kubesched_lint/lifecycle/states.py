@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.running import ordinal_of
 from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.model.labels import Selector
@@ -80,6 +82,14 @@ class Holding(NamedTuple):
     claims: tuple[HeldClaim, ...]
 
 
+class Missing(Struct):
+    """Whether a waiting pod may miss the event that would let it run. Each phase asks; nodes do not matter."""
+
+    may: bool = False
+    asked: int = 0
+    """Number of the pods that were asked about, as they joined."""
+
+
 class PodTypes:
     """All workloads of a story and their revisions, append-only; a slot number is an index into ``slots``."""
 
@@ -89,6 +99,7 @@ class PodTypes:
         """The admitted pod of each revision."""
         self.joined: list[Pod] = []
         """The same pods in the order in which they were added."""
+        self.missing = Missing()
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
         self.slots: list[Slot] = []

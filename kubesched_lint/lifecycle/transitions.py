@@ -226,7 +226,7 @@ class Transitions:
             return after
         for position, queue in enumerate(before.pinned):
             for slot, _, _ in queue:
-                if wakes(self.oracle.pod(slot, position), self.oracle.rejecting(before, slot, position)):
+                if wakes(self.oracle.pod(slot, position), self.oracle.diagnosis(before, slot, position).rejected_by):
                     after = self.synced(after, slot)
         return after
 

@@ -63,6 +63,8 @@ class Cell(Struct, frozen=True):
     text: str = ""
     why: str = ""
     """The proof, or what is known, in one sentence with its numbers."""
+    cause: str = ""
+    """The cause in the words of the rule of ``lint`` that proves the cell; empty where none does."""
     resource: str = ""
     """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
     rests_on: frozenset[str] = ON_ALL

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.custom.derive import Lookup, Made, UnreadableError, made_of
+from kubesched_lint.custom.derive import Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.custom.others import Others
 from kubesched_lint.custom.releases import Decoded, read_release
 from kubesched_lint.manifests.document import Document, Unread, print_of
 from kubesched_lint.world.not_read import Release
@@ -21,12 +22,12 @@ def derived(
 
     ``others`` are all documents of the set: a resource may name one of them.
     """
-    lookup = _lookup(others, namespace)
+    known = Others(others, namespace)
     for order, document in resources:
         kind = kinds.of(document.api_version, document.kind)
         assert kind is not None, "only resources with a card come here"
         try:
-            yield document, made_of(document, kind, namespace, order, lookup)
+            yield document, made_of(document, kind, namespace, order, known)
         except UnreadableError as error:
             line = document.span(()).line
             seen = print_of(document.text, document.prefix)
@@ -40,18 +41,6 @@ def charted(
     delivered: Iterable[Placed], named: Sequence[Document], namespace: str
 ) -> Iterator[tuple[Document, Release, tuple[Decoded, ...]]]:
     """Yield each object that installs a chart with its release and with what the chart makes, as far as cards tell."""
-    lookup = _lookup(named, namespace)
+    known = Others(named, namespace)
     for order, document in delivered:
-        yield document, *read_release(document, namespace, order, lookup)
-
-
-def _lookup(documents: Sequence[Document], namespace: str) -> Lookup:
-    known: dict[tuple[str, str, str], Document] = {}
-
-    def find(kind: str, home: str, name: str) -> Document | None:
-        if not known:
-            for document in documents:
-                known.setdefault((document.kind, document.namespace or namespace, document.name), document)
-        return known.get((kind, home, name))
-
-    return find
+        yield document, *read_release(document, namespace, order, known)

@@ -87,8 +87,8 @@ class Options(Struct, frozen=True):
     """The kinds of custom resources that are read."""
 
     def rules(self, rulebook: Rulebook) -> tuple[Rule, ...]:
-        """Return the rules of a run, with those about events that workloads must survive. Raises UnknownRuleError."""
-        return rulebook.select(self.profile, self.select, self.ignore, self.survive)
+        """Return the rules of a run. Raises UnknownRuleError."""
+        return rulebook.select(self.profile, self.select, self.ignore)
 
     def ignores(self, slug: str, path: str) -> bool:
         """Whether the configuration drops the findings of a rule in a file."""

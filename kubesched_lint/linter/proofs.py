@@ -67,6 +67,6 @@ def _pending(one: Judged, wanted: int) -> int:
 
 
 def _not_established(one: Judged, doubt: str) -> Judged:
-    evidence = pattern(f"not established: {doubt}", assumes=one.finding.evidence.assumes)
+    evidence = pattern(f"a run contradicts the proof: {doubt}", assumes=one.finding.evidence.assumes)
     lowered = replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=lowered)

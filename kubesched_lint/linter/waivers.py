@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 ANNOTATION = "ignore.kubesched-lint.io/"
-MARKER = "kubesched:"
-"""Text in every comment that waives a rule."""
+MARKER = "kubesched"
+"""Text in every comment that waives a rule: ``kubesched:``, or the name of the program and a colon."""
 
 Owner = Callable[[Location], ObjectRef | None]
 """Function from a location to the object whose document contains it."""
@@ -188,7 +188,9 @@ def _reason(text: str) -> Terms:
 
 def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
     # With brackets, another word than ignore is a mistake to report; without brackets, it is prose.
-    directive = re.compile(r"#[ \t]*kubesched:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)")
+    directive = re.compile(
+        r"#[ \t]*kubesched(?:-lint)?:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)"
+    )
     for comment in comments_with(MARKER, text):
         found = directive.search(comment.text)
         if found and (found["verb"] == "ignore" or found["slugs"] is not None):

@@ -30,7 +30,7 @@ from kubesched_lint.linter.made_later import if_not_made, things_made, with_thin
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.verdicts.what_if import Answers
-from kubesched_lint.world.premises import SET_PREMISES, groups_premise
+from kubesched_lint.world.premises import HOSTS_STAY, SET_PREMISES, defined_elsewhere, groups_premise
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
@@ -188,6 +188,11 @@ OF_ERRORS = (
     _FINDINGS.unless_others_go(lambda error, world: rests_on_nodes(error.rule)),
     _FINDINGS.unless_new_pods_are_as_written(lambda error, world: rests_on_nodes(error.rule)),
     _FINDINGS.unless_unread_pods_count(_rests_on_spread),
+    _row(
+        "pods that it must be near were not read",
+        lambda error, world: HOSTS_STAY in error.finding.evidence.assumes and bool(defined_elsewhere(world)),
+        lambda error, world: defined_elsewhere(world),
+    ),
     _row(
         "a variable had another value than its default",
         lambda error, world: bool(_assumed_of_variables(error, world)),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.cluster import STATES_LAST
 from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.judged import Judged
@@ -43,6 +44,8 @@ def _explains(one: Judged, verdict: Judged) -> bool:
     """
     if one.hazard.together and not set(verdict.hazard.together) <= set(one.hazard.together):
         return False
+    if _is_of_today(one) and not _is_of_today(verdict):
+        return False  # it counts fewer nodes than the verdict
     event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
     missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
     is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
@@ -52,6 +55,11 @@ def _explains(one: Judged, verdict: Judged) -> bool:
     if not isinstance(pending, int):
         return False
     return pending <= max(missing, 1) if its == event else is_before and 0 < pending <= missing
+
+
+def _is_of_today(one: Judged) -> bool:
+    """Whether a finding rests on transient states of nodes."""
+    return any(premise.startswith(STATES_LAST) for premise in one.finding.evidence.assumes)
 
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:

@@ -172,6 +172,14 @@ class FilledIn(Struct, frozen=True):
     """What must hold for the defaults that were filled in, as sentences."""
 
 
+class Delivery(Struct, frozen=True):
+    """What applies a document in a cluster: a Kustomization of Flux or an Application of Argo CD."""
+
+    title: str
+    after: tuple[str, ...] = ()
+    """The titles of those that it waits for, also through others."""
+
+
 class Document(Manifest, frozen=True):
     """An object of a manifest file.
 
@@ -206,6 +214,8 @@ class Document(Manifest, frozen=True):
     """A server has stored it: it has a ``resourceVersion``."""
     filled_in: FilledIn | None = None
     """Flux fills in variables: ``value`` has what ``text`` becomes."""
+    delivered_by: Delivery | None = None
+    """None if nothing says what applies it, or when."""
 
     @property
     def value(self) -> dict[str, Any]:

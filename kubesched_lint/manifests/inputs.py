@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.document import Delivery, Skipped
 from kubesched_lint.manifests.limits import LARGEST as LARGEST
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class InputFile(Struct, frozen=True):
     """The rendering that produced ``data``; None for the bytes of a file."""
     filling: Filling | Homing | None = None
     """What Flux or Argo CD fill in in its documents; None if nothing."""
+    delivered_by: Delivery | None = None
+    """Which of their objects applies it."""
     real: str = ""
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
     is_named: bool = False

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.engine.places import Path
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError
@@ -67,11 +69,13 @@ def documents_of(
         again=file.real if again else "",
         is_meant=not file.real or file.is_named or file.unrendered,
     )
-    rendering, filling = file.rendering, file.filling
+    rendering, filling, by = file.rendering, file.filling, file.delivered_by
     if rendering is not None:
         found = (rendering.placed(entry) for entry in found)
     if filling is not None:
         found = (filling.filled(entry) if isinstance(entry, Document) else entry for entry in found)
+    if by is not None:
+        found = (replace(entry, delivered_by=by) if isinstance(entry, Document) else entry for entry in found)
     return found
 
 

@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
-from shutil import which
 
 from msgspec import Struct
 
@@ -179,6 +178,8 @@ def _manifests_in(folder: str, depth: int) -> Iterator[str]:
 
 
 def _unrendered_chart(folder: str) -> str:
+    from shutil import which  # most folders hold no chart
+
     hint = f"helm template {folder} | kubesched-lint lint -"
     why = "" if which("helm") else " (helm is not on PATH)"
     return f"Helm chart templates are not manifests before they are rendered{why}: {hint}"

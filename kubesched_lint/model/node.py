@@ -175,6 +175,10 @@ class NodePool(PartlyCompared, frozen=True):
     weight: int = 0
     devices: tuple[DeviceOffer, ...] | None = None
     """The devices of each node; None: unknown."""
+    expires_after: str = ""
+    """When Karpenter begins to drain a node, as ``720h``; empty: never, or nobody knows."""
+    drain_limit: str = ""
+    """How long it waits for the pods of a node that it drains, as ``1h``; empty: for ever."""
     path: Path = ()
     source: Source | None = None
 

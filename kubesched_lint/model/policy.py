@@ -113,6 +113,11 @@ class DisruptionBudget(Distinct, frozen=True):
         return f"minAvailable {self.min_available}"
 
     @property
+    def bound_path(self) -> Path:
+        """Where that bound is written."""
+        return (*self.path, "minAvailable" if self.max_unavailable is None else "maxUnavailable")
+
+    @property
     def asks_for_scale(self) -> bool:
         """Whether the disruption controller asks the controllers of the pods for their scale."""
         return self.max_unavailable is not None or isinstance(self.min_available, str)
@@ -257,6 +262,8 @@ class ResourceQuota(Distinct, frozen=True):
     scopes: tuple[QuotaScope, ...] = ()
     """Includes those of ``scopeSelector``; a pod counts if it matches all of them."""
     source: Source | None = None
+    in_force: bool = True
+    """Whether its controller has written ``status.hard``: it refuses nothing before. True where no status is shown."""
 
 
 class ReplicaSet(PartlyCompared, frozen=True):

@@ -23,6 +23,9 @@ SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
 
 
+NO_DEADLINE = 2**31 - 1
+
+
 class Strategy(PartlyCompared, frozen=True):
     """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
 
@@ -38,6 +41,8 @@ class Strategy(PartlyCompared, frozen=True):
     """A blue-green rollout: the old pods stay until all new ones are available."""
     by_weight: bool = False
     """A canary by weights: while it waits at a weight, it may want one pod more than the replicas."""
+    progress_deadline: int = 600
+    """Seconds after which a Deployment reports that its rollout does not go on; ``NO_DEADLINE``: it never does."""
     in_own_order: bool = False
     """An operator replaces one pod after another, as a StatefulSet does, but in an order of its own."""
 
@@ -98,6 +103,8 @@ class Workload(Distinct, frozen=True):
     min_ready_seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    eviction_notes: tuple[tuple[str, str], ...] = ()
+    """Annotations of its pods that tell autoscalers whether they may evict them."""
     suspended: str = ""
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
     """
@@ -141,6 +148,11 @@ class Workload(Distinct, frozen=True):
         return str(self.ref)
 
 
+DO_NOT_DISRUPT, SAFE_TO_EVICT = "karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"
+"""The name of ``DO_NOT_DISRUPT`` before NodePools."""
+EVICTION_NOTES = (DO_NOT_DISRUPT, SAFE_TO_EVICT, DO_NOT_EVICT)
+
 SURVIVES = "kubesched-lint.io/survive"
 """Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""
 
@@ -160,6 +172,15 @@ def broken_glass_of(workload: Workload) -> str:
         if BREAK_GLASS in noted:
             return noted[BREAK_GLASS].strip() or "no reason given"
     return ""
+
+
+def is_made_anew(workload: Workload) -> bool:
+    """Return whether the object says that its tool deletes and creates it where the API server refuses a change."""
+    notes = workload.annotations
+    hooks = ("helm.sh/hook", "argocd.argoproj.io/hook")  # deleted before they are created, if nothing else is said
+    options = notes.get("argocd.argoproj.io/sync-options", "").split(",")
+    is_forced = notes.get("kustomize.toolkit.fluxcd.io/force", "").lower() == "enabled"
+    return is_forced or any(hook in notes for hook in hooks) or "Force=true" in map(str.strip, options)
 
 
 def written_template(workload: Workload) -> object:

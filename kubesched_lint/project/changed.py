@@ -13,7 +13,7 @@ from kubesched_lint.engine.identity import Itself
 from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.engine.text import many, plural
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import Finding, Report
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
@@ -88,6 +88,7 @@ def only_changed(
     """Return the report with the findings that are new against ``before``, and those that the change touches.
 
     It touches findings in changed lines, and all of an object whose document has one, or which is ``rolled`` out.
+    A rollout that never ended before either, and that the change does not start, is a warning.
     ``namespace`` is the namespace of objects that have none. Without ``before``, nothing is new.
     """
     documents = _spans(manifests, namespace)
@@ -101,15 +102,29 @@ def only_changed(
         Itself(f) for f in report.findings if f.object in changed or f.object in rolled or _is_touched(f, changes)
     }
     kept = tuple(f for f in report.findings if Itself(f) in touched or Itself(f) in new)
+    afar = number_of(f for f in kept if Itself(f) in new - touched)
+    if before is not None:
+        kept = tuple(_latent(f) if _is_latent(f, rolled) and Itself(f) not in new else f for f in kept)
     open_ = [[f for f in findings if f.suppressed is None] for findings in (report.findings, kept)]
     hidden = number_of(open_[0]) - number_of(open_[1])
     since = "the last commit" if changes.base == HEAD else changes.base
     others = f"{hidden or 'no'} {plural(hidden, 'finding')} elsewhere"
     note = f"only what changed since {since} is reported; {others}{' not shown' if hidden else ''}"
-    afar = number_of(f for f in kept if Itself(f) in new - touched)
     afar_note = f"{many(afar, 'finding')} {plural(afar, 'is', 'are')} new, on lines that did not change"
     notes = (*report.summary.notes, note, *([afar_note] if afar else []))
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
+
+
+def _is_latent(finding: Finding, rolled: Collection[ObjectRef]) -> bool:
+    """Whether an error is about a rollout of an object that is not rolled out."""
+    is_error = finding.severity is Severity.ERROR and finding.evidence.event == "rollout"
+    return is_error and finding.object not in rolled
+
+
+def _latent(finding: Finding) -> Finding:
+    evidence = finding.evidence
+    evidence = replace(evidence, assumes=(*evidence.assumes, "this change does not start the rollout"))
+    return replace(finding, severity=Severity.WARNING, evidence=evidence)
 
 
 def _new(before: Report, after: Report) -> set[Itself[Finding | None]]:

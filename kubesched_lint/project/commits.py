@@ -212,6 +212,8 @@ class _Listed:
     def __init__(self, tree: WorkTree, commit: str) -> None:
         self.tree = tree
         self.commit = commit
+        self._sizes: dict[str, int] = {}
+        """Object → its size, as far as git was asked."""
 
     @cached_property
     def _all(self) -> Sequence[_Entry]:
@@ -235,7 +237,10 @@ class _Listed:
         named = {entry.path for entry in entries if any(_holds(path, entry.path) for path in paths)}
         lists = [entry.path for entry in entries if os.path.basename(entry.path) in KUSTOMIZATIONS]
         is_whole = any(one in named or any(_holds(os.path.dirname(one), path) for path in paths) for one in lists)
-        found = _with_sizes(self.tree, self.commit, entries if is_whole else [e for e in entries if e.path in named])
+        wanted = entries if is_whole else [entry for entry in entries if entry.path in named]
+        unknown = [entry for entry in wanted if entry.id not in self._sizes]
+        self._sizes.update(_sizes(self.tree, self.commit, unknown))
+        found = (replace(entry, size=self._sizes[entry.id]) for entry in wanted)
         return [entry for entry in found if entry.path in named or entry.size <= LARGEST_SETTINGS]
 
 
@@ -251,7 +256,8 @@ def _entries(tree: WorkTree, commit: str) -> Iterator[_Entry]:
                 yield _Entry(mode, name, path)
 
 
-def _with_sizes(tree: WorkTree, commit: str, entries: Sequence[_Entry]) -> Iterator[_Entry]:
+def _sizes(tree: WorkTree, commit: str, entries: Sequence[_Entry]) -> Iterator[tuple[str, int]]:
+    """Yield each object with its size."""
     if not entries:
         return
     asked = "".join(f"{entry.id}\n" for entry in entries).encode()
@@ -260,7 +266,7 @@ def _with_sizes(tree: WorkTree, commit: str, entries: Sequence[_Entry]) -> Itera
         kind, _, size = line.partition(" ")
         if kind != "blob":
             raise CommitError(f"git lacks {entry.path} of {commit[:12]}{how_to_complete(tree)}")
-        yield replace(entry, size=int(size))
+        yield entry.id, int(size)
 
 
 def submodules_of(tree: WorkTree, commit: str, paths: Sequence[str]) -> Mapping[str, str]:

@@ -38,6 +38,8 @@ class ConfigKey(Struct, frozen=True):
         return self.kind in ("rules", "formats", "globs", "folders", "inputs", "events")
 
 
+FRESH_PODS = "24h"
+"""The default: a day of work, and no weekend."""
 KEYS = (
     ConfigKey("cluster", "path", "Snapshot or sketch of the cluster: a file or a folder, relative to this file."),
     ConfigKey("namespace", "string", "Namespace of objects without a namespace.", "default"),
@@ -69,7 +71,9 @@ KEYS = (
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey("max-age", "duration", "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.", None),
     ConfigKey("min-read", "percent", "Exit with 2 if a smaller percentage of the releases was read, such as 80.", None),
-    ConfigKey("fresh-pods", "duration", "Running pods of others prove an error only if younger, such as 24h.", "24h"),
+    ConfigKey(
+        "fresh-pods", "duration", "Running pods of others prove an error only if younger, such as 24h.", FRESH_PODS
+    ),
     ConfigKey(
         "survive",
         "events",
@@ -84,7 +88,7 @@ KEYS = (
         "error",
         ("error", "warning", "note", "never"),
     ),
-    ConfigKey("shadow", "boolean", "Exit with 0 and tell what would have blocked: `lint` and `check`.", False),
+    ConfigKey("shadow", "boolean", "Exit with 0 and tell what would have blocked: `lint`, `plan` and `check`.", False),
     ConfigKey("strict-skips", "boolean", "Exit with 1 when a rule was skipped, too.", False),
     ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE, relative to this file.", ("text",)),
     ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),

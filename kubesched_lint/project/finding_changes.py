@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.linter.causes import grouped, members, one_per_cause
 from kubesched_lint.project.baseline import entry_of
 
 Key = tuple[str, ObjectRef, str]
@@ -47,10 +47,14 @@ class FindingChange(Struct, frozen=True):
 
 
 class FindingChanges(Struct, frozen=True):
-    """``unchanged`` counts open findings by severity."""
-
     changes: tuple[FindingChange, ...] = ()
-    unchanged: Mapping[Severity, int] = field(default_factory=dict)
+    same: tuple[Finding, ...] = ()
+    """The open findings of both sides; several may be of one cause."""
+
+    @property
+    def unchanged(self) -> Mapping[Severity, int]:
+        """Count what is the same by severity, as ``lint`` counts."""
+        return Counter(group[0].severity for group in grouped(self.same))
 
     @property
     def new(self) -> Sequence[FindingChange]:
@@ -79,8 +83,7 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
         found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
         found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
     changes = sorted(_not_both(found, unchanged), key=_order)
-    same = Counter(finding.severity for finding in one_per_cause(Report(tuple(unchanged))).findings)
-    return FindingChanges(tuple(changes), same)
+    return FindingChanges(tuple(changes), tuple(unchanged))
 
 
 def _not_both(changes: Sequence[FindingChange], unchanged: list[Finding]) -> Iterator[FindingChange]:
@@ -126,7 +129,10 @@ def _folded(group: Sequence[FindingChange]) -> Iterator[FindingChange]:
     """Yield the changes of a group, in all of which the same happens, one for each finding."""
     others = {(change.finding.rule, change.finding.object, change.finding.location): change for change in group}
     for finding in one_per_cause(Report(tuple(replace(change.finding, suppressed=None) for change in group))).findings:
-        change = others[finding.rule, finding.object, finding.location]
+        parts = [others[key] for each in members(finding) if (key := (each.rule, each.object, each.location)) in others]
+        where = dict.fromkeys(name for part in parts for name in part.environments)
+        environments = tuple(where) if all(part.environments for part in parts) else ()
+        change = replace(parts[0], environments=environments)
         yield replace(change, after=finding) if change.after else replace(change, before=finding)
 
 

@@ -12,7 +12,7 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine import work
 from kubesched_lint.engine.text import SHOWN, first_few, many
 from kubesched_lint.lifecycle.counted_cells import what_is_open
-from kubesched_lint.lifecycle.event_bounds import NO_NODE
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, NO_POD_NEAR
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.report.premises import without_more_nodes
@@ -23,12 +23,17 @@ MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FA
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
 _NUMBER = re.compile(r"\d+")
+_OF_NODES = re.compile(r"0/\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
 """A word with a digit: reasons that differ in such words only are one."""
 _BEYOND = "to follow it takes more steps than the limit, which --states raises"
 _A_PROOF = re.compile(r"^a proof[:;] ")
 """What every such cell lacks; what follows says why."""
+_OF_A_QUOTA = re.compile(r" \(allows [^()]*\)$")
+"""What a quota allows to each of those that share it: ``-v`` has it."""
 _SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
+_QUOTED = re.compile(r"0/\d+ nodes are available: ")
+"""How a message of the scheduler begins: its words are not ours to change, so the first of several is an example."""
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
 _REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
@@ -73,7 +78,7 @@ def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[R
         alone = sought in (FAILS, REFUSED) and len(sharing[alike]) <= SHOWN
         reason = found.setdefault(number if alone else alike, Reason(sought, cause, {}))
         reason.cells.setdefault(number, []).append(cell)
-        if not alone:
+        if not alone and not _QUOTED.match(cause):
             reason.cause = _merged(reason.cause, cause)
     return found.values()
 
@@ -93,19 +98,22 @@ def cause_of(cell: Cell) -> str:
 
 def wants_nodes(cell: Cell) -> bool:
     """Whether a node that comes may help what fails here."""
-    return word(cell) == FAILS_HERE and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
+    is_open = word(cell) == FAILS_HERE and not cell.why.startswith(NO_POD_NEAR)
+    return is_open and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
 
 
 def _lacking(missing: str) -> str:
-    return _BEYOND if missing.endswith(work.WHY) else _A_PROOF.sub("", missing)
+    return _BEYOND if missing.endswith(work.WHY) else _OF_A_QUOTA.sub("", _A_PROOF.sub("", missing))
 
 
 def _plain(cell: Cell) -> str:
+    if cell.cause:
+        return cell.cause
     if isinstance(cell.blamed, DisruptionBudget):
         return f"PDB {cell.blamed.name} allows no further eviction"
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
-        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message))
+        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message)).rstrip(", ")
     return without_more_nodes(cause) or MEANINGS[word(cell)]
 
 
@@ -134,6 +142,9 @@ def _alternatives(values: Sequence[str]) -> str:
     if all(_NUMBER.fullmatch(value) for value in values):
         numbers = sorted(map(int, values))
         return f"{numbers[0]} to {numbers[-1]}"
+    if len(values) >= SHOWN and all(_OF_NODES.fullmatch(value) for value in values):
+        least, *_, most = sorted(values, key=lambda value: int(value[2:]))
+        return f"{least} to {most}"
     return first_few(sorted(values), " or ", SHOWN - 1) if len(values) < SHOWN else f"{values[0]} or another"
 
 

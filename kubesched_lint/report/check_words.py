@@ -18,7 +18,7 @@ from kubesched_lint.report.cell_reasons import UNLESS, cause_of, wants_nodes
 from kubesched_lint.report.plan_rows import action_of, fields
 from kubesched_lint.report.plan_words import evicts, of_object
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, word
-from kubesched_lint.report.words import at, short_names
+from kubesched_lint.report.words import at, shadowed, short_names
 
 _VERBS = {
     CREATED: "created",
@@ -94,7 +94,7 @@ def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
     waived = [names[one.object] for one in check.started if any(event.waived for event in one.events)]
     broken = [names[one.object] for one in check.started if one.broken_glass]
     open_ = [names[one.object] for one in check.started if one.is_open]
-    bad = [names[one.object] for one in check.started if any(_is_bad(event) for event in one.events)]
+    bad = [names[one.object] for one in check.started if one.refused or any(map(_is_bad, one.events))]
     parts = [
         f"{many(len(bad), 'workload')} may end badly ({first_few(bad)})" if bad else "",
         f"how {many(len(open_), 'workload')} {plural(len(open_), 'ends', 'end')} is unknown ({first_few(open_)})"
@@ -129,7 +129,8 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
     if one.change is not None and (text := fields(one.change, is_short=True)):
         yield text
     if one.change is not None and one.change.remark:
-        yield one.change.remark
+        is_blocking = one.refused is not None and least is not None and one.refused >= least and not one.broken_glass
+        yield f"{'blocks: ' if is_blocking else ''}{one.change.remark}"
     if one.broken_glass:
         yield f"break-glass: {one.broken_glass}"
     fine = [event for event in one.events if not needs_a_word(event.cell)]
@@ -186,18 +187,11 @@ def facts_of(check: Check) -> Iterator[str]:
     if check.broken_glass:
         yield f"break-glass: {check.broken_glass}"
     if check.shadow:
-        yield _shadowed(check, names)
+        more = len(check.shortages) + len(check.refused)
+        yield shadowed([one.object for one in check.blocked], more, names)
     if check.unchanged:
         count = check.unchanged
         yield f"{many(count, 'workload')} {plural(count, 'runs', 'run')} as written"
-
-
-def _shadowed(check: Check, names: Mapping[ObjectRef, str]) -> str:
-    count = len(check.blocked) + len(check.shortages) + len(check.refused)
-    if not count:
-        return "shadow: nothing would have blocked"
-    whose = first_few([names[one.object] for one in check.blocked])
-    return f"shadow: {many(count, 'thing')} would have blocked{f' ({whose})' if whose else ''}; exit 0"
 
 
 def _outside(one: ScaledOutside, names: Mapping[ObjectRef, str]) -> str:

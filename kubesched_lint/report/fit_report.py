@@ -40,6 +40,7 @@ def as_json(fit: Fit) -> str:
         "groups": [{"name": name, **_ends(counts)} for name, counts in fit.by_group.items()],
         "pools": None if fit.pools is None else _pools(fit.pools),
         "assumes": list(fit.assumes),
+        "leftOut": list(fit.left_out),
     }
     return json_text(value, 2)
 
@@ -52,7 +53,8 @@ def headline(fit: Fit) -> str:
     pods = f"{fit.counts} more {plural(fit.counts.most, 'pod')} {visible(fit.pods)} {_fit(fit.counts)}"
     if fit.counts.least == fit.counts.most:
         return f"{pods} on today's nodes{beside}: certain in every order"
-    return f"{pods} on today's nodes{beside}, by the order in which they come; kube-scheduler places {fit.placed:,}"
+    by_order = f"{pods} on today's nodes{beside}, by the order in which they come"
+    return by_order if fit.placed is None else f"{by_order}; kube-scheduler places {fit.placed:,}"
 
 
 def _fit(counts: Counts) -> str:
@@ -66,6 +68,8 @@ def _facts(fit: Fit) -> Iterator[tuple[str, str]]:
         yield "alone in", joined([f"{name} {counts}" for name, counts in fit.by_group.items()])
     if fit.pools is not None:
         yield "pools", _words(fit.pools)
+    if fit.left_out:
+        yield "not done", f"{joined(fit.left_out)}: the work for it has a limit"
     yield "assumes", joined(list(fit.assumes))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.engine.text import plural
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import joined, many
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
@@ -25,6 +26,7 @@ from kubesched_lint.report.verdict_words import (
 )
 from kubesched_lint.report.words import short_names, shortened
 
+_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN})
 _NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
@@ -32,17 +34,37 @@ _NAME_CELLS = 16
 def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool) -> Iterator[str]:
     """Yield the matrix, in several blocks if the terminal is too narrow for all events."""
     rows = list(simulation.rows)
-    if len(rows) > MOST_LINES and not every_row:
-        rows = [row for row in rows if not _is_ok(row)]
-    refs = [workload.ref for workload in simulation.workloads]
-    folded = {refs[row.number] for row in simulation.rows} - {refs[row.number] for row in rows}
-    yield from _table(simulation, rows, palette, room)
+    folded = {} if every_row or len(rows) <= MOST_LINES else _folded(simulation)
+    yield from _table(simulation, [row for row in rows if _ref(simulation, row) not in folded], palette, room)
     if folded:
-        of_folded = [row for row in simulation.rows if refs[row.number] in folded]
-        likely = len({refs[row.number] for row in of_folded if any(word(cell) == LIKELY_OK for cell in row.cells)})
-        some = f", {likely} of them likely (ok~)" if likely else ""
-        more = f"{len(folded)} {'more ' * bool(rows)}{plural(len(folded), 'workload is', 'workloads are')}"
-        yield f"{more} ok in every event{some}; --all shows them"
+        yield _of_folded(list(folded.values()))
+
+
+def _ref(simulation: SimulationReport, row: Row) -> ObjectRef:
+    return simulation.workloads[row.number].ref
+
+
+def _folded(simulation: SimulationReport) -> Mapping[ObjectRef, str]:
+    """Return the workloads that a long matrix leaves out → the least certain word of their cells.
+
+    Those that are ok; beside one that fails, also those of which nothing bad is known.
+    """
+    words: dict[ObjectRef, set[str]] = {}
+    for row in simulation.rows:
+        words.setdefault(_ref(simulation, row), set()).update(map(word, row.cells))
+    quiet = {ref: each for ref, each in words.items() if each <= _QUIET}
+    least = {ref: next((one for one in (UNKNOWN, LIKELY_OK) if one in each), OK) for ref, each in quiet.items()}
+    is_bad = any(not each <= _QUIET for each in words.values())
+    return {ref: one for ref, one in least.items() if one != UNKNOWN or is_bad}
+
+
+def _of_folded(words: Sequence[str]) -> str:
+    """Return ``not shown: 5 workloads ok in every event, 2 of them likely (ok~), and 3 ok or unknown (--all)``."""
+    unknown, likely = words.count(UNKNOWN), words.count(LIKELY_OK)
+    some = f", {likely} of them likely (ok~)" if likely else ""
+    parts = [f"{many(len(words) - unknown, 'workload')} ok in every event{some}"] if len(words) > unknown else []
+    parts += [f"{unknown if parts else many(unknown, 'workload')} ok or unknown"] if unknown else []
+    return f"not shown: {joined(parts)} (--all)"
 
 
 def names_of(simulation: SimulationReport, numbers: Collection[int]) -> Sequence[str]:
@@ -73,10 +95,6 @@ def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str
         alike.setdefault(key, []).append(row)
     names = _plain_names(simulation)
     return {_with_environments(simulation, names, [row.number for row in same])[0]: same[0] for same in alike.values()}
-
-
-def _is_ok(row: Row) -> bool:
-    return all(word(cell) in (OK, LIKELY_OK, NOT_CONCERNED) for cell in row.cells)
 
 
 def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, room: int) -> Iterator[str]:

@@ -48,6 +48,7 @@ def as_json(plan: Plan) -> str:
         },
         **_on_nodes(plan),
         "cluster": plan.cluster,
+        **({} if plan.shadow is None else {"shadow": True, "wouldHaveBlocked": list(map(of_ref, plan.shadow))}),
         "notes": list(plan.notes),
         "errors": [of_error(one) for one in plan.errors],
         "errorsBefore": [of_error(one) for one in plan.errors_before],

@@ -12,7 +12,7 @@ from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, code_in_row, html, plain, size, within
 from kubesched_lint.report.plan_result import is_calm, is_severe, result, started
 from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
-from kubesched_lint.report.words import at, at_line
+from kubesched_lint.report.words import at, at_line, shadowed
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""
@@ -37,6 +37,8 @@ def _head(plan: Plan) -> Iterator[str]:
     yield f"{MARK}\n### {sign(plan)} {plain(result(plan))}\n"
     if started(plan):
         yield f"{plain(started(plan))}\n"
+    if plan.shadow is not None:
+        yield f"\n{plain(shadowed(plan.shadow))}\n"
 
 
 def _blocks(plan: Plan) -> Iterator[Block]:

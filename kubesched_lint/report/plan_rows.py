@@ -26,7 +26,6 @@ from kubesched_lint.report.cell_reasons import UNLESS, cause_of, reasons, said, 
 from kubesched_lint.report.plan_result import names_of
 from kubesched_lint.report.plan_words import actions as action_words
 from kubesched_lint.report.plan_words import by_importance, consequences, finding_words
-from kubesched_lint.report.plan_words import room as room_table
 from kubesched_lint.report.verdict_words import (
     FAILS,
     FAILS_HERE,
@@ -114,7 +113,6 @@ class Rows(Struct, frozen=True):
     """What else gets worse or better, and what is counted."""
     same: str = ""
     """What is as before, counted."""
-    room: str = ""
 
 
 def rows_of(plan: Plan) -> Rows:
@@ -123,15 +121,14 @@ def rows_of(plan: Plan) -> Rows:
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
     changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
-    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, ()))
-    own = {one.object for one in changed}
+    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, severe))
+    own = {one.object for one in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
         tuple(change for change in severe if change.finding.object not in own),
         tuple(_lines(plan, names)),
         _same(plan),
-        _room(plan),
     )
 
 
@@ -149,8 +146,9 @@ def _entries(
         is_home = one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each))
         if is_home:
             given.add(one.object)
-        own = [change for change in severe if change.finding.object == one.object] if is_home else []
-        yield one.environments, _entry(one, each, names, own)
+        about = [change for change in severe if change.finding.object == one.object]
+        ends = tuple(_in_words_of_lint(effect, about, one.environments) for effect in each)
+        yield one.environments, _entry(one, ends, names, about if is_home else ())
 
 
 def _once(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
@@ -252,6 +250,16 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
     if len(ranked) > most:
         events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
         yield Effect(OTHER, tuple(events), "end otherwise, too")
+
+
+def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: Sequence[str]) -> Effect:
+    """Return the effect with the cause as a new finding about its event tells it: one cause has one sentence."""
+    for change in findings:
+        cause = change.finding.message.partition(": ")[2]
+        is_there = not where or not change.environments or not set(where).isdisjoint(change.environments)
+        if effect.cause and cause and is_there and event_title(change.finding.evidence.event) == effect.events[0]:
+            return replace(effect, cause=f"{cause}{UNLESS if effect.cause.endswith(UNLESS) else ''}")
+    return effect
 
 
 def _differs(change: CellChange) -> bool:
@@ -401,15 +409,3 @@ def _same(plan: Plan) -> str:
         are = plural(plan.unknown, "is", "are")
         parts.append(f"{many(plan.unknown, 'workload')} {are} unknown before and after")
     return "; ".join(parts)
-
-
-def _room(plan: Plan) -> str:
-    """Return the free amounts of the first resource in one line; empty where no room changes."""
-    if not plan.room:
-        return ""
-    head, rows = room_table(plan)
-    for column in range(1, len(head)):
-        cells = [f"{row[0]} {row[column]}" for row in rows if row[column]]
-        if cells:
-            return f"free {head[column]} (one placement): {first_few(cells)}"
-    return ""

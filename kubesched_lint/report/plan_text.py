@@ -19,7 +19,7 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan_result import result, started
 from kubesched_lint.report.plan_rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line
+from kubesched_lint.report.words import at, at_line, shadowed
 
 
 def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
@@ -34,6 +34,8 @@ def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)
     if started(plan):
         yield from wrapped(visible(started(plan)), room, 2)
+    if plan.shadow is not None:
+        yield from wrapped(visible(shadowed(plan.shadow)), room, 2)
 
 
 # --- a page ----------------------------------------------------------------------------------------------------------
@@ -41,17 +43,18 @@ def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
 
 def _in_short(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     rows = rows_of(plan)
-    for title, entries in (("Changed", rows.changed), ("Elsewhere", rows.elsewhere)):
-        lines = [*_entries(entries, palette, room), *(_elsewhere(rows, palette, room) if title == "Elsewhere" else ())]
+    changed = list(_entries(rows.changed, palette, room))
+    elsewhere = [*_entries(rows.elsewhere, palette, room), *_elsewhere(rows, palette, room)]
+    for title, lines in ((f"Changed from {plan.before} to {plan.after}", changed), ("Elsewhere", elsewhere)):
         if lines:
             yield ""
-            yield palette.bold(title)
+            yield palette.bold(visible(title))
             yield from lines
     yield ""
-    for line in filter(None, (rows.same, rows.room)):
-        yield from wrapped(visible(line), room, 2)
+    yield from wrapped(visible(rows.same), room, 2) if rows.same else ()
     yield from _end(plan, room)
-    yield from wrapped(visible(f"{words.judged(plan)}; -v tells all"), room, 2)
+    sides = "" if changed else f" from {plan.before} to {plan.after}"
+    yield from wrapped(visible(f"{words.judged_in_short(plan)}{sides}; -v: more"), room, 2)
 
 
 def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[str]:
@@ -70,7 +73,7 @@ def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[
         for line in entry.lines:
             yield from wrapped(f"    {line}", room, 6)
     if len(entries) > len(shown):
-        yield f"  and {many(len(entries) - len(shown), 'more')}: -v lists them"
+        yield f"  and {len(entries) - len(shown):,} more: -v lists them"
 
 
 def _elsewhere(rows: Rows, palette: Palette, room: int) -> Iterator[str]:

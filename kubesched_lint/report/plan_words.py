@@ -26,6 +26,7 @@ from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
+from kubesched_lint.report.words import nodes_in_short
 
 _NOTHING = "–"
 
@@ -41,9 +42,23 @@ def name(one: WorkloadPlan) -> str:
 
 def judged(plan: Plan) -> str:
     """Return the line that names the sides, every environment and the cluster."""
-    is_told = all(f"{name}: " in plan.cluster for name in plan.environments)  # each has a cluster of its own
-    environments = "" if is_told else f" in {joined(plan.environments)}"
+    environments = "" if _has_each_a_cluster(plan) else f" in {joined(plan.environments)}"
     return f"{title(plan)}{environments}{f' on {plan.cluster}' if plan.cluster else ''}"
+
+
+def judged_in_short(plan: Plan) -> str:
+    """Return ``judged prod and staging on 9 nodes (cluster/nodes.json, 9 days old)``."""
+    every = plan.environments
+    where = f" {joined(every) if len(every) <= SHOWN else first_few(every)}" if every else ""
+    if every and _has_each_a_cluster(plan):
+        return f"judged{where}, each on its cluster"
+    return f"judged{where}{f' on {nodes_in_short(plan.cluster)}' if plan.cluster else ''}"
+
+
+def _has_each_a_cluster(plan: Plan) -> bool:
+    """Whether the words about the cluster begin with some environments, as those of several targets do, or none is."""
+    named = plan.cluster.partition(": ")[0].split(", ")
+    return not plan.environments or named[0] in plan.environments
 
 
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubesched_lint.cluster.cluster import NO_MORE_NODES
+from kubesched_lint.cluster.cluster import NO_MORE_NODES, STATES_LAST
 from kubesched_lint.findings import Finding, Severity
 
 _STANDING = re.compile(
@@ -19,6 +19,10 @@ _OF_GROUPS = r"there are no others than (the .*?) \(.*\)"
 _UNLESS = (
     (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
     (_OF_GROUPS, r"there are more than \1"),
+    (r"fresh pods show no other room than (.*)", r"fresh pods show other room than \1"),
+    (rf"{STATES_LAST}: (.*)", r"the transient states of today end (\1)"),
+    (r"what was not read does not define it: (.*)", r"what was not read defines it: \1"),
+    (r"the pools add no more nodes than planned", "the pools add more nodes than planned"),
     (r"no other (\w+) (.*)", r"another \1 \2"),
     (r"no (\S+ [a-z]+s) (.*)", r"a \1 \2"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kubesched_lint.engine.text import first_few, many
@@ -16,8 +15,7 @@ from kubesched_lint.report.footer import (
     softened,
     verdict,
 )
-
-_AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
+from kubesched_lint.report.words import nodes_in_short
 
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""
@@ -59,10 +57,7 @@ def _nodes(report: Report) -> str:
     """Return ``on 9 nodes (cluster/nodes.json, 8 days old)``."""
     if not report.summary.cluster:
         return "without a cluster (--cluster)"
-    words = _AGE.sub(r", \1 old", report.summary.cluster.partition(";")[0])
-    nodes, of, source = words.partition(" from ")
-    source = source.replace(" (a sketch)", ", a sketch")
-    return f"on {nodes.rstrip(',')}{of and f' ({source})'}"
+    return f"on {nodes_in_short(report.summary.cluster)}"
 
 
 def _asides(report: Report) -> Iterator[str]:

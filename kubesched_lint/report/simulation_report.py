@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
+from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
 from kubesched_lint.engine.places import Location
 from kubesched_lint.engine.text import many
 from kubesched_lint.findings import Severity
@@ -15,6 +16,7 @@ from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cell_details import details
+from kubesched_lint.report.cell_reasons import UNLESS
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.matrix_text import matrix
@@ -64,6 +66,8 @@ def explained(simulation: SimulationReport, *, color: bool = False, room: int = 
 def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: bool) -> Iterator[str]:
     for shortage in simulation.shortages:
         yield from (palette.severity(Severity.ERROR, line) for line in wrapped(_short(shortage), room, 2))
+    for short in simulation.short_after_losses:
+        yield from (palette.severity(Severity.WARNING, line) for line in wrapped(_short_after(short), room, 2))
     if simulation.rows:
         yield from matrix(simulation, palette, room, every_row=every_row)
     elif not simulation.errors:
@@ -101,6 +105,10 @@ def _short(shortage: Shortage) -> str:
     place = shortage.location
     message = with_environments(shortage.message, shortage.environments)
     return visible(f"{message}  {place.path}:{place.span.line}")
+
+
+def _short_after(short: ShortAfterLoss) -> str:
+    return visible(with_environments(f"{short.message}{UNLESS if short.is_elastic else ''}", short.environments))
 
 
 # --- how to read it -------------------------------------------------------------------------------------------------
@@ -157,10 +165,7 @@ _WORDS = (
     ("OnDelete", "pods are replaced only when somebody deletes them"),
     (NOT_CONCERNED_MARK, "the event does not affect the workload, or it has no autoscaler"),
 )
-_TERMS = (
-    ("counting", "bounds for every order of events and any scheduler; the range between them was not searched"),
-    ("random trace", "one random order of events, simulated with the exact scheduler: an example, not a proof"),
-)
+_TERMS = (("random trace", "one random order of events, simulated with the exact scheduler: an example, not a proof"),)
 
 
 def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:
@@ -261,6 +266,20 @@ def as_json(simulation: SimulationReport) -> str:
             for one in simulation.shortages
             for environment in environment_keys(one.environments)
         ],
+        "shortAfterLosses": [
+            {
+                "event": one.event,
+                "message": one.message,
+                "because": one.because,
+                "lost": one.lost,
+                "waiting": one.waiting,
+                "objects": list(map(str, one.workloads)),
+                "assumes": one.assumes,
+                **environment,
+            }
+            for one in simulation.short_after_losses
+            for environment in environment_keys(one.environments)
+        ],
         "refused": simulation.refused,
         "notes": simulation.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
@@ -321,5 +340,6 @@ def as_html_fragment(simulation: SimulationReport) -> str:
         name = esc(simulation.named(row, workload.ref.title))
         rows.append(f"<tr><th>{name}</th><td>{workload.ref.kind}</td>{cells}</tr>")
     body = "\n".join(rows)
-    short = "".join(f"<p>{esc(_short(shortage))}</p>\n" for shortage in simulation.shortages)
+    told = (*map(_short, simulation.shortages), *map(_short_after, simulation.short_after_losses))
+    short = "".join(f"<p>{esc(line)}</p>\n" for line in told)
     return f'{short}<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

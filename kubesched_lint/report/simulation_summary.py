@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, joined, many, plural
+from kubesched_lint.engine.text import SHOWN, first_few, joined, many, plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.report.cell_reasons import MOST_REASONS, UNLESS, Reason, events_of, reasons, said, wants_nodes
-from kubesched_lint.report.cells import width, wrapped
+from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.matrix_text import names_of
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.verdict_words import (
@@ -28,8 +28,6 @@ from kubesched_lint.report.verdict_words import (
 )
 from kubesched_lint.report.words import at
 
-_HANG = 12
-"""Cells before the text of a reason: the longest word, ``fails here``, and two blanks."""
 _SEVERITIES: Mapping[str, Severity] = {
     REFUSED: Severity.ERROR,
     FAILS: Severity.ERROR,
@@ -37,16 +35,27 @@ _SEVERITIES: Mapping[str, Severity] = {
     MAY_FAIL: Severity.WARNING,
     UNKNOWN: Severity.NOTE,
 }
-_COUNTED: Mapping[str, tuple[str, str]] = {
-    REFUSED: ("is refused", "are refused"),
-    FAILS: ("fails (!)", "fail (!)"),
+_FAILING: Mapping[str, tuple[str, str]] = {
+    FAILS: ("fails", "fail"),
     FAILS_HERE: ("fails here", "fail here"),
     MAY_FAIL: ("may fail", "may fail"),
-    UNKNOWN: ("is unknown (?)", "are unknown (?)"),
-    LIKELY_OK: ("is likely ok (ok~)", "are likely ok (ok~)"),
-    OK: ("is ok", "are ok"),
-    NOT_CONCERNED: ("has no pods", "have no pods"),
 }
+"""The words that are verbs, for one workload and for several."""
+_STATES: Mapping[str, str] = {
+    REFUSED: "refused",
+    UNKNOWN: "unknown",
+    LIKELY_OK: "likely ok (ok~)",
+    OK: "ok",
+    NOT_CONCERNED: "inactive",
+}
+_HEADS: Mapping[str, str] = {
+    REFUSED: "refused",
+    FAILS: "fails (!)",
+    FAILS_HERE: "fails here",
+    MAY_FAIL: "may fail",
+    UNKNOWN: "unknown (?)",
+}
+_BAD_HERE = (FAILS_HERE, MAY_FAIL)
 _WORKLOADS = re.compile(r"[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+(, [A-Z][A-Za-z]+ [\w.-]+/[\w.-]+)*( and [\d,]+ more)?")
 
 
@@ -63,24 +72,47 @@ def summary(simulation: SimulationReport, palette: Palette, room: int) -> Iterat
 
 
 def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+    """Yield each word as a heading, and below it its reasons, the commonest first.
+
+    While some rollouts fail, workloads that fail only in later events are named without a reason.
+    """
     every = _without_repeats(reasons(simulation))
-    of_nodes = [_wants_nodes(reason) for reason in every if reason.word == FAILS_HERE]
-    is_shared = len(of_nodes) > 1 and all(of_nodes)
+    has_rollouts = any(map(_is_of_a_rollout, every))
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
-        most += len(of_word) == most + 1  # a line that says so would be as long
-        lines = [_told(simulation, reason, says_unless=not is_shared) for reason in of_word[:most]]
-        if len(of_word) > most:
-            left = {number for reason in of_word[most:] for number in reason.cells}
-            lines.append(f"{many(len(left), 'workload')} for {many(len(of_word) - most, 'more reason')}: -v lists them")
-        if word_ == FAILS_HERE and is_shared:
-            lines.append("all of these unless an autoscaler adds a node")
-        for number, line in enumerate(lines):
-            lead = "" if number else word_
-            first, *more = wrapped(line, room and room - _HANG)
-            painted = palette.severity(_SEVERITIES[word_], lead) if lead else ""
-            yield f"{painted}{' ' * (_HANG - width(lead))}{first}"
-            yield from (f"{' ' * _HANG}{each}" for each in more)
+        for helps in (False, True):
+            told = [reason for reason in of_word if _wants_nodes(reason) is helps]
+            if told:
+                more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
+                yield f"{palette.severity(_SEVERITIES[word_], _HEADS[word_])}{more}"
+                for line in _lines_of(simulation, told, most, has_rollouts=has_rollouts):
+                    yield from wrapped(f"  {line}", room, 4)
+
+
+def _lines_of(
+    simulation: SimulationReport, of_word: Sequence[Reason], most: int, *, has_rollouts: bool
+) -> Iterator[str]:
+    later = [r for r in of_word if has_rollouts and r.word in _BAD_HERE and not _is_of_a_rollout(r)]
+    told = [reason for reason in of_word if reason not in later]
+    most += len(told) == most + 1  # a line that says so would be as long
+    yield from (_told(simulation, reason) for reason in told[:most])
+    if len(told) > most:
+        left = {number for reason in told[most:] for number in reason.cells}
+        yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
+    if later:
+        yield _named_alone(simulation, later)
+
+
+def _is_of_a_rollout(reason: Reason) -> bool:
+    bad = reason.word in (FAILS, *_BAD_HERE)
+    return bad and any(cell.event in ("deploy", "rollout") for cells in reason.cells.values() for cell in cells)
+
+
+def _named_alone(simulation: SimulationReport, later: Iterable[Reason]) -> str:
+    """Return ``in later events: shop/payments, platform/zookeeper (-v)``: the matrix says which."""
+    numbers = dict.fromkeys(number for reason in later for number in reason.cells)
+    told = names_of(simulation, numbers)
+    return f"in later events: {first_few(told)} (-v)"
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
@@ -102,19 +134,19 @@ def _wants_nodes(reason: Reason) -> bool:
     return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
 
 
-def _told(simulation: SimulationReport, reason: Reason, *, says_unless: bool) -> str:
-    """Return ``shop/web (deploy, rollout): CAUSE (PATH:LINE)``; more than one workload has no common line.
+def _told(simulation: SimulationReport, reason: Reason) -> str:
+    """Return ``shop/web (zone loss): CAUSE (PATH:LINE)``; more than one workload has no common line.
 
-    The matrix marks the events that fail.
+    The matrix marks the events of what fails from the start, and of what is unknown in many.
     """
-    whose = first_few(names_of(simulation, reason.cells))
+    names = names_of(simulation, reason.cells)
+    whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
     cells = [cell for each in reason.cells.values() for cell in each]
-    events = "every event" if reason.word == REFUSED else events_of(cells, simulation.events)
-    when = "" if reason.word == FAILS else f" ({events})"
+    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
+    when = f" ({events_of(cells, simulation.events)})" if is_of_few else ""
     place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
     line = f" ({at(place)})" if place is not None else ""
-    unless = UNLESS if says_unless and _wants_nodes(reason) else ""
-    return f"{whose}{when}: {said(reason)}{unless}{line}"
+    return f"{whose}{when}: {said(reason)}{line}"
 
 
 def worst(cells: Iterable[Cell]) -> str:
@@ -124,7 +156,7 @@ def worst(cells: Iterable[Cell]) -> str:
 
 
 def _counts(simulation: SimulationReport) -> str:
-    """Return ``20 workloads: 1 fails (!), 3 may fail, 16 are ok``.
+    """Return ``20 workloads (prod, staging): 1 fails, 3 may fail, 16 ok``, or ``3 workloads are ok``.
 
     Each counts once, whatever the number of its environments, by its worst cell.
     """
@@ -132,25 +164,34 @@ def _counts(simulation: SimulationReport) -> str:
     for row in simulation.rows:
         of_each.setdefault(simulation.workloads[row.number].ref, []).extend(row.cells)
     counts = Counter(worst(cells) for cells in of_each.values() if cells)
-    parts = [f"{counts[one]} {plural(counts[one], *_COUNTED[one])}" for one in WORST_FIRST if counts[one]]
-    cells = [cell for each in of_each.values() for cell in each if cell.verdict != NONE]
-    unknown = sum(cell.verdict == UNKNOWN for cell in cells)
-    of_cells = f"; {unknown:,} of {many(len(cells), 'cell')} {plural(unknown, 'is', 'are')} unknown" if unknown else ""
-    told = f"{many(len(of_each), 'workload')}{f' in {joined(simulation.environments)}' * bool(simulation.holds_in)}"
-    if len(parts) == 1:
-        return f"{told} {parts[0].partition(' ')[2]}{of_cells}"
-    return f"{told}: {joined(parts)}{of_cells}"
+    told = f"{many(len(of_each), 'workload')}{f' ({first_few(simulation.environments)})' * bool(simulation.holds_in)}"
+    if len(counts) == 1:
+        (only,) = counts
+        are = "" if only in _FAILING else f"{plural(len(of_each), 'is', 'are')} "
+        return f"{told} {are}{_counted_as(only, len(of_each))}"
+    return (
+        f"{told}: {', '.join(f'{counts[one]} {_counted_as(one, counts[one])}' for one in WORST_FIRST if counts[one])}"
+    )
+
+
+def _counted_as(word_: str, count: int) -> str:
+    return plural(count, *_FAILING[word_]) if word_ in _FAILING else _STATES[word_]
+
+
+def _of_cells(simulation: SimulationReport) -> str:
+    """Return how many cells are unknown: the exit code does not count them."""
+    cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
+    return f": {sum(cell.verdict == UNKNOWN for cell in cells):,} of {many(len(cells), 'cell')}"
 
 
 def _assumed(simulation: SimulationReport) -> str:
-    """Return one line about what the verdicts assume."""
+    """Return one line about what the verdicts assume, and how to learn more."""
     holders = premises(simulation)
     total = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
     every = [premise for premise, cells in holders.items() if len(cells) == total][:1]
     more = len(holders) - len(every) + len(simulation.background)
     parts = [*every, f"{more} more"] if every and more else every
-    told = f"assumes that {joined(parts)}; " if every else ""
-    return f"{told}-v lists {'all' if every else 'what is assumed'}, with traces; --explain NAME tells of one workload"
+    return f"assumes that {joined(parts)} (-v)" if every else "-v lists what is assumed, with traces"
 
 
 def premises(simulation: SimulationReport) -> dict[str, list[str]]:

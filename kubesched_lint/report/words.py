@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.places import Location, ObjectRef, Span
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.text import first_few, many
 from kubesched_lint.findings import Finding
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
 
+_AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
 
@@ -19,6 +21,14 @@ def annotated(location: Location) -> Location:
     if location.near is None and location.path.endswith(RENDERED):  # a template that is not here
         return Location(location.path.removesuffix(RENDERED), Span(1, 1, 1, 1))
     return location.near or location
+
+
+def nodes_in_short(cluster: str) -> str:
+    """Return ``9 nodes (cluster/nodes.json, 8 days old)`` for the description of a cluster."""
+    words = _AGE.sub(r", \1 old", cluster.partition(";")[0])
+    nodes, of, source = words.partition(" from ")
+    source = source.replace(" (a sketch)", ", a sketch")
+    return f"{nodes.rstrip(',')}{of and f' ({source})'}"
 
 
 def subject(finding: Finding, first: Finding) -> str:
@@ -99,6 +109,15 @@ def short_names(refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
     each = tuple(dict.fromkeys(refs))
     shared = Counter(ref.title for ref in each)
     return {ref: f"{ref.kind.lower()}/{ref.title}" if shared[ref.title] > 1 else ref.title for ref in each}
+
+
+def shadowed(refs: Collection[ObjectRef], more: int = 0, names: Mapping[ObjectRef, str] | None = None) -> str:
+    """Return the line that counts what would have blocked: objects, and ``more`` that has no name."""
+    if not refs and not more:
+        return "shadow: nothing would have blocked"
+    known = short_names(refs) if names is None else names
+    whose = f" ({first_few([known[ref] for ref in refs])})" if refs else ""
+    return f"shadow: {many(len(refs) + more, 'thing')} would have blocked{whose}; exit 0"
 
 
 def key_name(key: str) -> str:

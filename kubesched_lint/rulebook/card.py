@@ -124,7 +124,6 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         each=front.get("each", "workload"),
         kinds=tuple(front.get("kinds", ())),
         features=tuple(front.get("looks_at", ())),
-        events=tuple(front.get("events", ())),
         beside=tuple(front.get("beside", ())),
         default=front.get("default", "on"),
         messages=_templates(front["message"]),

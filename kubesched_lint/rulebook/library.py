@@ -99,13 +99,11 @@ class Rulebook(Struct, frozen=True, dict=True):
         profile: str = "ci",
         select: Iterable[str] = (),
         ignore: Iterable[str] = (),
-        survive: Iterable[str] = (),
     ) -> tuple[Rule, ...]:
         """The rules of a run, in the order of their slugs.
 
         ``select`` replaces the profile: a slug selects its rule whatever its default, a family its rules that are not
-        ``default: off``. ``survive`` are events: rules about them are added to a profile. ``ignore`` takes precedence.
-        Raises UnknownRuleError.
+        ``default: off``. ``ignore`` takes precedence. Raises UnknownRuleError.
         """
         names = tuple(select)
         if names:
@@ -116,8 +114,7 @@ class Rulebook(Struct, frozen=True, dict=True):
                 if rule.default != "off" or name != rule.family
             }
         else:
-            events = set(survive)
-            chosen = {rule.slug for rule in self if in_profile(rule, profile) or not events.isdisjoint(rule.events)}
+            chosen = {rule.slug for rule in self if in_profile(rule, profile)}
         dropped = {rule.slug for name in ignore for rule in self.resolve(name)}
         return tuple(self.rules[slug] for slug in sorted(chosen - dropped))
 

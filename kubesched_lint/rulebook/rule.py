@@ -118,8 +118,6 @@ class Rule(Struct, frozen=True):
     each: str = "workload"
     kinds: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
-    """Events: who asks workloads to survive one of them gets the rule, whatever its profile."""
     beside: tuple[str, ...] = ()
     """Kinds: without an object of one of them in the set or the cluster, the check is not run."""
     default: str = "on"

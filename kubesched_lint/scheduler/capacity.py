@@ -6,7 +6,7 @@ real number may be smaller, never larger.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from functools import reduce
 from itertools import repeat
 from operator import floordiv, or_
@@ -130,15 +130,18 @@ class Apart(NamedTuple):
 
 
 class Room:
-    """The room of nodes for equal pods, up to some number on each."""
+    """The room of nodes for equal pods, up to some number on each: a set of nodes for each number, not one by one."""
 
-    def __init__(self, on: Mapping[int, int]) -> None:
-        self.on = on
-        """Position of a node → pods."""
-        self._nodes = grouped(on.items())
+    def __init__(self, on: Iterable[tuple[int, int]]) -> None:
+        """``on``: each node once, as its position and the pods that it takes."""
+        self._nodes = grouped(on)
         """Pods → the nodes with room for so many."""
         self.open_ = reduce(or_, (nodes for room, nodes in self._nodes.items() if room), EMPTY)
         """Nodes with room for at least one pod."""
+
+    def by_position(self) -> dict[int, int]:
+        """Return position of a node → pods."""
+        return {position: room for room, nodes in self._nodes.items() for position in positions(nodes)}
 
     def within(self, among: NodeSet, most: int) -> int:
         """Return how many pods the nodes of ``among`` take, at most ``most`` each."""

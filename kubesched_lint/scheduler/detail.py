@@ -10,7 +10,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.engine.identity import ByIdentity
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.model.node import Taint
+from kubesched_lint.model.node import Taint, domain_word
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
@@ -195,7 +195,7 @@ class Details:
         for term in pod.required_affinity:
             if not self._whom(pods.selected_classes(term, pod.namespace, state), term.topology_key, position):
                 return f"no pods with {_selected(term)} are in {term.topology_key}={labels[term.topology_key]}"
-        return "no pods that match all its terms are in its domains"
+        return "no pods that match all its terms are where it is"
 
     def _whom(self, classes: ClassSet, key: str, position: int) -> str:
         """Return which pods of these classes are in the node's domain:
@@ -232,7 +232,8 @@ def _skewed(constraint: SpreadConstraint, spread: _Spread, value: str, here: int
     key = constraint.topology_key
     with_it = f"{key}={value} would hold {here + 1}" if spread.itself else f"{key}={value} holds {here}"
     if spread.emptiest is None:
-        return f"{with_it}, at most {constraint.max_skew} while there are fewer than {constraint.min_domains} domains"
+        few = f"fewer than {constraint.min_domains} {domain_word(key, 2)}"
+        return f"{with_it}, at most {constraint.max_skew} while there are {few}"
     return f"{with_it}, the emptiest {key}={spread.emptiest} holds {spread.least}, maxSkew is {constraint.max_skew}"
 
 

@@ -249,7 +249,7 @@ def _cost(pod: Pod, state: ClusterState) -> int:
     """Return the steps of an attempt: who tries a pod pays for all that its plugins look up, and for placing it."""
     terms = len(pod.required_affinity) + len(pod.required_anti_affinity)
     cost = work.PLACE + work.CALL * (terms + len(pod.volumes)) + work.LOOK * len(pod.host_ports)
-    cost += len(state.index) * (1 + 4 * len(pod.spread)) // 64
+    cost += len(state.index) * (1 + 4 * len(pod.spread)) // 64 + 8 * len(pod.spread)
     if pod.resource_claims and state.devices is not None:
         known = len(state.devices.claims) // 8 + work.LOOK * len(state.devices.slices)
         cost += 3 * (work.SETUP + known)  # to filter, to place, and once more after each change of devices

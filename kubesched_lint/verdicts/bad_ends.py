@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.setting import simulated
-from kubesched_lint.analysis.worlds import cron_runs
+from kubesched_lint.analysis.worlds import cron_runs, with_cron_runs
 from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.counted import stuck_at
 from kubesched_lint.lifecycle.courses import Effort
@@ -20,8 +19,10 @@ from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.table import Table
 from kubesched_lint.verdicts.what_if import UNTRIED
+from kubesched_lint.world.neighbours import open_beside
 from kubesched_lint.world.refused import accepted
-from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.room import most_apart
+from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
 EFFORT = Effort(states=1_000, runs=1, narrates=False)
@@ -53,28 +54,45 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
     world = accepted(it.world)
     if it.workload.kind != "CronJob":
         return _ends(world).of(it, event)
-    if event != "deploy" or not _may_lack_room(world.member(it.workload)):
-        return None
-    everybody = cron_runs(world)
-    run = everybody.runs.get(it.workload)
+    return _end_of_run(world.member(it.workload)) if event == "deploy" else None
+
+
+def _end_of_run(it: Member) -> BadEnd | None:
+    """Return the proven bad end of a CronJob's run beside all else, as far as the rest concerns it."""
+    runs = cron_runs(it.world)
+    run = runs.get(it.workload)
     if run is None:
         return None
-    end = _ends(everybody.world).of(everybody.world.member(run), event)
-    return end if end is not None and holds_alone(end.cell, everybody.runs) else None
+    world = with_cron_runs(it.world) if _concerns_others(it, is_only=len(runs) == 1) else _runs_without_room(it.world)
+    if run not in world.manifests.workloads:
+        return None
+    end = _ends(world).of(world.member(run), "deploy")
+    return end if end is not None and holds_alone(end.cell, runs) else None
 
 
-def _may_lack_room(it: Member) -> bool:
-    """Whether a run may be proven to end badly: most have room by counting alone, and need no world of their own."""
-    pod = it.pod
-    asks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or pod.host_ports or pod.scheduling_gates
-    rules = asks or pod.node_name or pod.resource_claims or any(constraint.is_hard for constraint in pod.spread)
-    if (
-        rules
-        or it.world.admission.quotas_of(it.workload, pod)
-        or it.world.admission.decision(it.workload) is not CREATED
-    ):
+@once_per_world
+def _runs_without_room(world: World) -> World:
+    """Return the world of the runs for which counting finds too little room, without any other workload."""
+    return world.with_workloads(tuple(run for job, run in cron_runs(world).items() if _lacks_room(world.member(job))))
+
+
+def _lacks_room(it: Member) -> bool:
+    return most_apart(it, it.replicas, open_beside(it, staying(it))) < it.replicas
+
+
+def _concerns_others(it: Member, *, is_only: bool) -> bool:
+    """Whether more than the nodes, running pods and its own pods may prove that a run ends badly.
+
+    Most need no world of their own. ``is_only``: whether there is no other CronJob, so that also a search may prove it.
+    """
+    pod, world = it.pod, it.world
+    asks = pod.required_affinity or pod.volumes or pod.host_ports or pod.scheduling_gates or pod.node_name or pod.group
+    if asks or pod.resource_claims or any(c.is_hard for c in pod.spread) or world.pools:
         return True
-    return most_copies(it, it.replicas) < it.replicas
+    decision = world.admission.decision(it.workload)
+    if decision.refusal is not None or decision.unknown or world.admission.quotas_of(it.workload, pod):
+        return True
+    return is_only and bool(pod.required_anti_affinity)
 
 
 def holds_alone(cell: Cell, runs: Collection[Workload]) -> bool:

@@ -10,7 +10,19 @@ from kubesched_lint.analysis.gang_answers import CERTAIN, FEWER, IMPOSSIBLE, MAY
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, NONE, UNKNOWN, Cell, Range, Witness, words
+from kubesched_lint.lifecycle.verdicts import (
+    BAD,
+    DEPENDS,
+    FINE,
+    LIKELY,
+    NONE,
+    UNKNOWN,
+    Cell,
+    Range,
+    Witness,
+    not_known,
+    words,
+)
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
@@ -24,13 +36,19 @@ _LOSSES = ("node-loss", "zone-loss", "drain")
 def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[Row]:
     """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell.
 
-    A gang that never starts is not started by a loss either: these cells have the same answer.
+    A gang that never starts is not started by a loss either: these cells have the same answer. Of a gang of another
+    system that surely does not fit, pods do not deploy one by one either: what becomes of it is not known.
     """
+    foreign = {
+        it.workload.ref: answer for answer in answers(world) if _is_refused(answer) for it in answer.gang.members
+    }
     known = {it.workload.ref: answer for answer in _answers(world) for it in answer.gang.members}
     for row in rows:
         workload = setting.workloads[row.number]
         answer = known.get(workload.ref)
-        if answer is None:
+        if answer is None and workload.ref in foreign:
+            yield replace(row, cells=tuple(_not_alone(cell, foreign[workload.ref]) for cell in row.cells))
+        elif answer is None:
             yield row
         else:
             events = {"deploy", *(_LOSSES if _never_starts(answer, world) else ())}
@@ -42,6 +60,19 @@ def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[
                 for cell in row.cells
             )
             yield replace(row, cells=tuple(cells))
+
+
+def _is_refused(answer: Answer) -> bool:
+    return answer.gang.is_foreign and answer.verdict == IMPOSSIBLE
+
+
+def _not_alone(cell: Cell, answer: Answer) -> Cell:
+    is_told = cell.event == "deploy" and cell.ends_well
+    return (
+        not_known(cell, (f"when {answer.gang.group.system} starts its pods together: {because(answer)}",))
+        if is_told
+        else cell
+    )
 
 
 def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:

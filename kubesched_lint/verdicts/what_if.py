@@ -218,7 +218,10 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
         return cell.event == "deploy" and cell.verdict == BAD
 
     def rests_on_new_quota(cell: Cell, world: World) -> bool:
-        return is_bad_deploy(cell) and any(cell.blamed is quota for quota in world.manifests.quotas)
+        quota = cell.blamed
+        if not is_bad_deploy(cell) or not isinstance(quota, ResourceQuota):
+            return False
+        return not quota.in_force or any(quota is new for new in world.manifests.quotas)
 
     def in_force(by: object) -> str:
         return f"{by} is in force before the pods are made"
@@ -249,7 +252,8 @@ def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
 
     def has_transient(cell: Cell, world: World) -> bool:
-        return bool(cluster.transient_states) and cell.verdict != NONE
+        lasts = it.world.cluster is not None and it.world.cluster.transient_states
+        return bool(cluster.transient_states) and not lasts and cell.verdict != NONE
 
     def is_never_helped(cell: Cell, world: World) -> bool:
         return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)
@@ -416,7 +420,7 @@ def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
 
 # --- facts that are missing -------------------------------------------------------------------------------------------
 
-_WITHOUT_NODES = ("no nodes", "no zones", "no pods")
+_WITHOUT_NODES = ("no nodes", "no zones", "one zone", "no pods")
 _UNDECIDED = "facts that decide about its pods are not known"
 
 

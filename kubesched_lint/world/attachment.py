@@ -1,17 +1,20 @@
-"""Which volumes a controller attaches to one node, as far as class, provisioner or volume tell."""
+"""Which volumes a controller attaches to one node, as far as class, provisioner or volume tell, and for whom that is
+enough.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import is_local
 from kubesched_lint.scheduler.plugins.node_volume_limits import CLOUD_DISKS, migrated
 from kubesched_lint.world.claims import storage_class_of, volumes_for
 
 if TYPE_CHECKING:
     from kubesched_lint.model.storage import Claim
-    from kubesched_lint.world.world import World
+    from kubesched_lint.world.world import Member, World
 
 _FILE_SYSTEMS = (
     "nfs|smb|cifs|cephfs|filesystem|efs|fsx|lustre|azurefile|filestore|rwx|glusterfs|juicefs|seaweedfs|cubefs"
@@ -49,3 +52,18 @@ def has_known_class(world: World, claim: Claim) -> bool:
     """Return whether a claim names its class, has a volume already, or the default class is known."""
     is_named = claim.storage_class is not None or storage_class_of(world, claim) is not None
     return is_named or bool(volumes_for(world, claim))
+
+
+def must_share_a_node(it: Member) -> bool:
+    """Return whether all pods must run on the same node, today's only one or another: one attachment is enough."""
+    pod, world = it.workload.pod, it.world
+    if pod.node_name or HOSTNAME in pod.node_selector:
+        return True
+    if world.cluster is not None and world.cluster.knows_nodes and not world.pools and not world.is_elastic:
+        usable = it.reach.tolerated
+        if usable and not usable & (usable - 1):
+            return True
+    return any(
+        t.topology_key == HOSTNAME and t.selector is not None and t.selector.matches(pod.labels)
+        for t in pod.required_affinity
+    )

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.controllers.statefulset import ClaimNames, ordinals_with
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.plain import mappings_at, value_at
 from kubesched_lint.engine.text import closest
 from kubesched_lint.world.volume_places import volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.model.storage import Claim
+    from kubesched_lint.model.workload import Workload
 
 
 def all_claims(world: World) -> Iterator[Claim]:
@@ -24,6 +27,28 @@ def all_claims(world: World) -> Iterator[Claim]:
 def claim_named(world: World, namespace: str, name: str) -> Claim | None:
     """Return a claim of the manifests, else of the cluster; None if neither has it."""
     return _claims_by_name(world).get((namespace, name))
+
+
+def claims_of_volumes(it: Member) -> Iterator[tuple[Path, Claim, bool]]:
+    """Yield (path of its name, claim, whether a container may mount it) for each volume with a known claim.
+
+    The kubelet waits for no other volume (``volume/util/util.go``, GetPodVolumeNames, v1.36).
+    """
+    mounted = _mounted(it.workload)
+    for volume in it.workload.pod.volumes:
+        claim = claim_named(it.world, it.workload.namespace, volume.claim) if volume.claim else None
+        if claim is not None and volume.kind == "persistentVolumeClaim":
+            yield (*volume.path, "claimName"), claim, mounted is None or volume.name in mounted
+
+
+def _mounted(workload: Workload) -> frozenset[str] | None:
+    """Return the names of the volumes that containers mount; None if the manifest does not say."""
+    spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
+    if not isinstance(spec, dict):
+        return None
+    containers = (c for key in ("initContainers", "containers") for c in mappings_at(spec, (key,)))
+    entries = (m for c in containers for key in ("volumeMounts", "volumeDevices") for m in mappings_at(c, (key,)))
+    return frozenset(str(entry.get("name")) for entry in entries)
 
 
 @once_per_world

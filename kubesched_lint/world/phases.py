@@ -47,6 +47,17 @@ def phase_of(annotations: Mapping[str, str]) -> Phase | None:
     return Phase(0, sync_wave(annotations))
 
 
+def hook_beside(annotations: Mapping[str, str]) -> str:
+    """Return the first of its hooks that runs beside a release that is already there; empty if none does.
+
+    All do but those that only a first install, a deletion or a test runs.
+    """
+    if _ARGOCD in annotations:
+        return next((word for word in _words(annotations[_ARGOCD]) if word in _PHASES), "")
+    beside = ("pre-upgrade", "post-upgrade", "post-install", "pre-rollback", "post-rollback")
+    return next((word for word in _words(annotations.get(_HELM, "")) if word in beside), "")
+
+
 def waits(kind: str, annotations: Mapping[str, str]) -> bool:
     """Return whether the tool waits for an object of a phase: until a Job has ended, or a Deployment is healthy.
 

@@ -62,7 +62,7 @@ def open_room(it: Member, most: int, others: RunningPods) -> capacity.Room:
     nodes = open_beside(it, others)
     known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
     if key not in known:
-        known[key] = capacity.Room(dict(capacity.copies(it.pod, others.state, nodes, most)))
+        known[key] = capacity.Room(capacity.copies(it.pod, others.state, nodes, most))
     return known[key]
 
 
@@ -101,15 +101,22 @@ def _copies(world: World) -> dict[tuple[object, ClusterState, NodeSet], tuple[in
 
 
 def most_copies(
-    it: Member, most: int, among: NodeSet | None = None, *, bare: bool = False, beside: RunningPods | None = None
+    it: Member,
+    most: int,
+    among: NodeSet | None = None,
+    *,
+    bare: bool = False,
+    beside: RunningPods | None = None,
+    pod: Pod | None = None,
 ) -> int:
     """Return an upper bound, at most ``most``, of the pods that fit on ``among`` (default: the usable nodes).
 
     They share the nodes with ``beside`` (default: the running pods of others that stay), or the nodes are ``bare``.
+    ``pod``: another one than the workload's.
     """
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
-    pod = it.pod
+    pod = pod or it.pod
     key = capacity.copies_key(pod), state, nodes
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))

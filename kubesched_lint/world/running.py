@@ -14,15 +14,14 @@ from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.labelled import LabelIndex, PodIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.scheduler import topology
-from kubesched_lint.world.claims import settled_storage, storage_to_be
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.state import ClusterState
 
 
 class RunningPods:
@@ -102,6 +101,8 @@ class RunningPods:
     @cached_property
     def state(self) -> ClusterState:
         """The nodes with these pods alone. Undo your placements."""
+        from kubesched_lint.cluster.state import ClusterState  # without a cluster there are no nodes
+        from kubesched_lint.world.claims import settled_storage, storage_to_be
         from kubesched_lint.world.devices import allocator_of
 
         cluster, ours = self._world.cluster, self._world.manifests
@@ -150,6 +151,8 @@ def lasting_state(world: World) -> ClusterState:
 @once_per_world
 def empty_state(world: World) -> ClusterState:
     """Return the nodes without any pod. Undo your placements."""
+    from kubesched_lint.cluster.state import ClusterState
+
     return ClusterState(world.index)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 from typing import Any
 
 import pytest
 
-from tests.check.live import Live, autoscaler, budget, deployment, node, running, stored
+from tests.check.live import Live, Value, autoscaler, budget, deployment, node, running, stored
 from tests.program import called
 
 FIXED = ("--node-groups", "complete")
@@ -219,3 +221,121 @@ def test_what_a_baseline_knows_does_not_block(live: Live) -> None:
     assert done.returncode == 0, done.stderr
     done = live.check(*FIXED, "--baseline", "kubesched-baseline.json")
     assert (done.returncode, "known in the baseline" in done.stdout) == (0, True), done.stdout
+
+
+# --- what the API server refuses to change ----------------------------------------------------------------------------
+
+
+def stateful(storage: str = "1Gi") -> Value:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+    template = deployment("db")["spec"]["template"]
+    spec = {"replicas": 1, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template}
+    spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+    meta = {"name": "db", "namespace": "shop"}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec}
+
+
+def relabelled(**annotations: str) -> Value:
+    """The Deployment web with another selector."""
+    web = deployment("web")
+    web["spec"]["selector"] = {"matchLabels": {"app": "web", "tier": "front"}}
+    web["spec"]["template"]["metadata"]["labels"] = {"app": "web", "tier": "front"}
+    web["metadata"]["annotations"] = annotations
+    return web
+
+
+def test_a_change_that_the_api_server_refuses_is_blocked(live: Live) -> None:
+    live.holds(*running(stored(deployment("web"))))
+    live.apply(relabelled())
+    done = live.check(*FIXED)
+    assert (done.returncode, first_line(done)) == (1, "blocked: 1 workload must not be applied (shop/web)")
+    assert "blocks: the API server refuses to change spec.selector" in done.stdout
+    assert live.value(*FIXED)["workloads"][0]["blocks"]
+    live.holds(stored(stateful("1024Mi")))
+    live.apply(stateful())
+    assert "refuses to change" not in live.check(*FIXED).stdout  # the same amount
+    live.apply(stateful("2Gi"))
+    assert "blocks: the API server refuses to change spec.volumeClaimTemplates" in live.check(*FIXED).stdout
+
+
+@pytest.mark.parametrize(
+    ("note", "value"),
+    [
+        ("argocd.argoproj.io/sync-options", "Prune=false, Force=true"),
+        ("kustomize.toolkit.fluxcd.io/force", "Enabled"),
+        ("helm.sh/hook", "pre-upgrade"),
+        ("kubesched-lint.io/break-glass", "deleted by hand before"),
+    ],
+)
+def test_what_is_made_anew_by_its_tool_is_not_refused(live: Live, note: str, value: str) -> None:
+    live.holds(*running(stored(deployment("web"))))
+    live.apply(relabelled(**{note: value}))
+    done = live.check(*FIXED)
+    assert (done.returncode, "blocks:" in done.stdout) == (0, False), done.stdout
+
+
+def test_another_template_of_a_job_blocks_only_if_asked(live: Live) -> None:
+    """A webhook may have changed it when it was created, and would again."""
+    meta = {"name": "migrate", "namespace": "shop"}
+    template = {**deployment("migrate")["spec"]["template"]}
+    template["spec"] = {**template["spec"], "restartPolicy": "Never"}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
+    live.holds()
+    for path in ("/apis/batch/v1/jobs", "/apis/batch/v1/namespaces/shop/jobs"):
+        live.server.extra[path] = 200, {"metadata": {}, "items": [copy.deepcopy(job)]}
+    template["spec"]["containers"] = [{**template["spec"]["containers"][0], "image": "registry.example.com/app:2"}]
+    live.apply(job)
+    done = live.check(*FIXED)
+    assert (done.returncode, first_line(done)) == (
+        0,
+        "passes: 1 workload is replaced; 1 workload may end badly (shop/migrate)",
+    )
+    assert live.check("--fail-on", "warning", *FIXED).returncode == 1
+
+
+def test_a_namespace_that_does_not_exist_is_told(live: Live) -> None:
+    """No error: Helm and Argo CD can create it."""
+    live.holds()
+    web = deployment("web")
+    web["metadata"]["namespace"] = "new"
+    live.apply(web)
+    note = "the namespace new does not exist: unless it is created first, the API server refuses Deployment new/web"
+    done = live.check(*FIXED)
+    assert (done.returncode, f"note: {note}" in done.stdout) == (0, True), done.stdout
+    live.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}, web)
+    assert "does not exist" not in live.check(*FIXED).stdout
+
+
+# --- plan --against-cluster -------------------------------------------------------------------------------------------
+
+
+def test_plan_against_a_live_cluster_asks_for_whole_templates_too(live: Live) -> None:
+    """An argument is not among what a snapshot keeps: without it, plan said that nothing is rolled out."""
+    live.holds(*running(stored(deployment("web"))))
+    live.apply(deployment("web"))
+    command = ("plan", "--against-cluster", "apps.yaml", "-c", "live", "-f", "json", *FIXED)
+    assert json.loads(called(*command, cwd=live.folder).stdout)["isEmpty"]
+    new = deployment("web")
+    new["spec"]["template"]["spec"]["containers"][0]["args"] = ["--verbose"]
+    live.apply(new)
+    (one,) = json.loads(called(*command, cwd=live.folder).stdout)["workloads"]
+    assert one["actions"] == ["rolled out"]
+
+
+def test_no_row_is_left_out_where_plan_would_leave_some_out(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesched_lint.commands.plan.scenes.MOST_CELLS", 1)
+    monkeypatch.setattr("kubesched_lint.commands.plan.scenes.most_rows", lambda nodes, most: 1)
+    live.holds(*running(stored(deployment("web"))), *running(stored(deployment("api"))))
+    live.apply(*(deployment(name, image="registry.example.com/app:2") for name in ("web", "api")))
+    found = live.value(*FIXED)
+    assert [bool(one["events"]) for one in found["workloads"]] == [True, True]
+    assert not any("were compared" in note for note in found["notes"])
+
+
+def test_a_placement_is_made_only_where_somebody_may_move(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pools and without anybody to evict it tells nothing; with somebody, it names whom."""
+    monkeypatch.setattr("kubesched_lint.commands.plan.judging.placement", lambda *_: pytest.fail("placed for nothing"))
+    live.holds(*running(stored(deployment("web"))))
+    live.apply(deployment("web", image="registry.example.com/app:2"))
+    assert live.value(*FIXED)["verdict"] == "passes"
+    monkeypatch.undo()

@@ -73,6 +73,36 @@ def test_what_lasts_ends_in_time_with_one_line_and_exit_2(live: Live, fault: Fau
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_server_that_says_try_again_in_an_hour_is_not_waited_for(live: Live) -> None:
+    ready(live)
+    live.server.fails(PODS, status(429, Retry_After="3600"))
+    begin = time.monotonic()
+    done = live.check("--list-timeout", "2", *FIXED)
+    assert time.monotonic() - begin < 20
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "within 2 s (--list-timeout)" in done.stderr
+
+
+def test_without_the_right_to_whole_templates_it_does_not_say_that_nothing_starts(live: Live) -> None:
+    """An argument alone differs, which a snapshot does not hold."""
+    live.holds(*running(stored(deployment("web"))))
+    web = deployment("web")
+    web["spec"]["template"]["spec"]["containers"][0]["args"] = ["--verbose"]
+    live.apply(web)
+    live.server.fails(OWN, *[status(403)] * 9)
+    done = live.check(*FIXED)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "passes: 1 workload is perhaps rolled out"), (
+        done.stdout
+    )
+
+
+def test_without_the_right_to_see_replica_sets_old_pods_still_take_room(live: Live) -> None:
+    live.lacks_room_for_a_surge()
+    live.server.fails("/apis/apps/v1/replicasets", *[status(403)] * 9)
+    done = live.check(*FIXED)
+    assert (done.returncode, "replicasets: forbidden (403)" in done.stdout) == (1, True), done.stdout
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

@@ -104,3 +104,34 @@ def test_a_gate_of_what_cannot_be_read_writes_only_the_sketch(folder: Path) -> N
 def test_a_gate_needs_the_name_of_its_sketch(folder: Path) -> None:
     done = called("init", "nodes.json", "--gate", "a.yaml", cwd=folder)
     assert (done.returncode, "--gate needs the name of the sketch" in done.stderr) == (2, True)
+
+
+@pytest.fixture
+def changed(folder: Path) -> Path:
+    (folder / "before").mkdir()
+    (folder / "before" / "a.yaml").write_text(TOO_LARGE.replace("900", "1"))
+    return folder
+
+
+PLAN = ("plan", "before/a.yaml", "a.yaml", "-c", str(ROOT / "fixtures" / "clusters" / "three-zones.yaml"))
+
+
+@pytest.mark.parametrize("gate", ["worse", "error"])
+def test_plan_exits_with_0_counts_and_lists(changed: Path, gate: str) -> None:
+    command = (*PLAN, "--fail-on", gate)
+    for form in ("text", "markdown", "html"):
+        done = called(*command, "-f", form, cwd=changed)
+        assert (done.returncode, "1 thing would have blocked (default/a); exit 0" in done.stdout) == (0, True), form
+    found = json.loads(called(*command, "-f", "json", cwd=changed).stdout)
+    schema = json.loads((ROOT / "kubesched_lint" / "schemas" / "plan.schema.json").read_text())
+    jsonschema.validate(found, schema)
+    assert found["wouldHaveBlocked"] == [{"kind": "Pod", "namespace": "default", "name": "a"}]
+    assert called(*command, "--no-config", cwd=changed).returncode == 1
+
+
+def test_plan_tells_where_nothing_would_have_blocked(changed: Path) -> None:
+    done = called(*PLAN, "--fail-on", "never", cwd=changed)
+    assert (done.returncode, "shadow: nothing would have blocked" in done.stdout) == (0, True), done.stdout
+    assert "shadow" not in called(*PLAN, "--fail-on", "never", "--no-config", cwd=changed).stdout
+    (changed / "a.yaml").write_text("kind: [\n")
+    assert called(*PLAN, cwd=changed).returncode == 2

@@ -12,10 +12,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint import report_extras
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.programs import WorkTree
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
-from tests.teams import MISTAKE, write_repo, write_team
+from tests.teams import CLUSTERS, MISTAKE, team_name, workload, write_repo, write_team
 
 
 def run(*args: str) -> Result:
@@ -48,12 +52,52 @@ def test_one_comment_names_every_team_and_a_new_one_is_not_skipped(repo: Path) -
     assert (done.exit_code, "no target reads teams/team-new (1 workload)" in done.stderr) == (2, True)
 
 
-def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_repo(repo, 3, healthy=1)
+def committed(repo: Path) -> None:
     (repo / ".git").rmdir()
     git("init", "-q")
     git("add", "-A")
     git("commit", "-qm", "x")
+
+
+def misspell(repo: Path, teams: int) -> None:
+    """Let the first workload of some teams ask for a pool that no node has."""
+    for number in range(teams):
+        file = repo / "teams" / team_name(number) / "web-0.yaml"
+        file.write_text(file.read_text().replace("pool: general", "pool: genral"))
+
+
+def test_a_plan_of_many_targets_looks_at_the_repository_once(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git is asked grew by fourteen calls with each target, and each had its ``config`` line."""
+    asked, told = [], WorkTree._run
+    monkeypatch.setattr(WorkTree, "_run", lambda self, *a, **more: asked.append(a[0]) or told(self, *a, **more))
+    write_repo(repo, 4, healthy=1)
+    committed(repo)
+    misspell(repo, 4)
+    done = run("plan", "HEAD")
+    assert done.exit_code == 1
+    assert asked.count("cat-file") == 2 * 4 + 2 * 2, "sizes and contents of four teams and two clusters"
+    assert len(asked) < 2 * 4 + 2 * 2 + 20
+    assert done.stderr.count("config: ") == len(CLUSTERS)
+
+
+def test_a_plan_of_many_rows_tries_each_of_them_a_little(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of all targets are what takes time, whichever target they are of; with few, none counts less."""
+    efforts = set()
+    monkeypatch.setattr(judging, "simulate", lambda *a, **more: efforts.add(a[4]) or simulate(*a, **more))
+    monkeypatch.setattr(report_extras, "MOST_ROWS", 7)
+    write_repo(repo, 4, healthy=1)
+    committed(repo)
+    misspell(repo, 3)
+    assert run("plan", "HEAD").exit_code == 1
+    assert efforts == {Effort()}, "six rows of two targets for each of three teams"
+    misspell(repo, 4)
+    assert run("plan", "HEAD").exit_code == 1
+    assert efforts == {Effort(), Effort(runs=1, nodes=1)}
+
+
+def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_repo(repo, 3, healthy=1)
+    committed(repo)
     file = repo / "teams" / "team-01" / "web-0.yaml"
     file.write_text(file.read_text().replace("pool: general", "pool: genral"))
     linted = []
@@ -115,3 +159,40 @@ def test_every_command_counts_the_same_findings(repo: Path) -> None:
     gone = json.loads(run("plan", "HEAD", "apps", "--format", "json").stdout)["findings"]["gone"]
     assert {one["rule"] for one in gone} == {MISTAKE}
     assert len(gone) == len({json.dumps(one["location"]) for one in gone}) == 2
+
+
+def test_a_plan_over_targets_counts_as_lint_does(repo: Path) -> None:
+    """What several targets read, or the folders of one object say alike, is one finding: new, gone or as before."""
+    for name in ("eu", "us"):
+        nodes = "nodes: [{name: w, count: 3, labels: {pool: general}, allocatable: {cpu: '8', memory: 32Gi}}]"
+        (repo / f"{name}.yaml").write_text(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{nodes}\n")
+    target = '[[targets]]\nname = "{}"\npaths = ["teams/*/{}"]\ncluster = "{}.yaml"\n'
+    targets = [("prod-eu", "prod", "eu"), ("prod-us", "prod", "us"), ("staging", "staging", "eu")]
+    (repo / "kubesched.toml").write_text("".join(target.format(*each) for each in targets))
+
+    def write(*teams: str) -> None:
+        for team in teams:
+            for folder in (repo / "teams" / team / name for name in ("prod", "staging")):
+                folder.mkdir(parents=True)
+                (folder / "web.yaml").write_text(workload("web", team, pool="genral"))
+
+    def found() -> int:
+        return sum(json.loads(run("lint", "--format", "json").stdout)["summary"]["findings"].values())
+
+    write("a", "b")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    assert (before := found()) == 2
+    write("c")
+    assert found() == 3
+    changed = json.loads(run("plan", "HEAD", "--format", "json").stdout)["findings"]
+    assert (len(changed["new"]), sum(changed["unchanged"].values()), changed["gone"]) == (1, before, [])
+    text = run("plan", "HEAD").stdout
+    assert "1 error new" in text
+    assert "as before: 2 findings" in text
+    assert "judged prod-eu, prod-us and staging, each on its cluster; -v: more" in text
+    for folder in ("prod", "staging"):
+        (repo / "teams" / "a" / folder / "web.yaml").unlink()
+    changed = json.loads(run("plan", "HEAD", "--format", "json").stdout)["findings"]
+    assert (len(changed["new"]), len(changed["gone"]), sum(changed["unchanged"].values())) == (1, 1, 1)

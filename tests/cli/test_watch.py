@@ -9,10 +9,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
+from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.session import watch
 from kubesched_lint.session.watch import Watch
 from tests.program import become, called, import_all
@@ -99,6 +100,30 @@ def test_each_target_has_a_matrix(shop: Path) -> None:
         edit(shop / "db.yaml", "replicas: 3", "replicas: 2")
         said = until(stream, r"1 error$")
         assert re.search(r"^eu:\n.*\n.*\nshop/db +ok.*\n\nus:\n.*\n.*\nshop/db", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("targets", [(), ("eu",), ("eu", "us")])
+def test_a_start_judges_once_and_a_change_of_nothing_tells_nothing(
+    targets: tuple[str, ...], shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first report says is what a session would say: nothing of it goes or comes with an edited comment."""
+
+    def told(*args: Any, **more: Any) -> Any:
+        with open(shop / "judged.txt", "a") as file:
+            file.write("again\n")
+        return report_on(*args, **more)
+
+    monkeypatch.setattr("kubesched_lint.commands.lint.run.report_on", told)
+    monkeypatch.setattr("kubesched_lint.session.session.report_on", told)
+    target = '[[targets]]\nname = "{}"\npaths = ["."]\ncluster = "cluster.yaml"\n'
+    if targets:
+        (shop / "kubesched.toml").write_text("".join(map(target.format, targets)))
+    with watching("--no-cache", *([] if targets else ["."]), folder=shop) as stream:
+        assert "error[anti-affinity-exceeds-domains]" in until(stream, "watching: Ctrl-C ends it")
+        assert len((shop / "judged.txt").read_text().splitlines()) == max(len(targets), 1)
+        edit(shop / "cache.yaml", "replicas: 6", "replicas: 6  # as many as before")
+        said = until(stream, r"\d+ error")
+        assert not re.search("gone:|not judged|^error", said, re.MULTILINE), said
 
 
 @pytest.mark.parametrize("more", [["--fix"], ["--diff"], ["--changed"], ["--format", "json"], ["-"]])

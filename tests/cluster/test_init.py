@@ -230,7 +230,7 @@ def test_at_a_terminal_it_runs_kubectl(tmp_path: Path, terminal: Any) -> None:
     fake_kubectl(tmp_path, f"test \"$*\" = 'get nodes -o json' && echo '{node}'")
     done = terminal()
     assert (done.returncode, done.stderr) == (0, "running kubectl get nodes -o json\n")
-    assert yaml.safe_load(done.stdout)["nodes"][0]["name"] == "node"
+    assert yaml.safe_load(done.stdout)["nodes"][0]["name"] == "a"
 
 
 def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tmp_path: Path, terminal: Any) -> None:
@@ -240,7 +240,8 @@ def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tm
     script = f"case \"$2\" in nodes) echo '{node}';; nodepools.karpenter.sh) echo '{pools}';; esac"
     fake_kubectl(tmp_path, script)
     done = terminal()
-    assert yaml.safe_load(done.stdout)["pools"] == [{"name": "general", "autoscaler": "karpenter"}]
+    general = {"name": "general", "autoscaler": "karpenter", "expireAfter": "720h"}
+    assert yaml.safe_load(done.stdout)["pools"] == [general]
     assert "running kubectl get nodepools.karpenter.sh -o json" in done.stderr
     fake_kubectl(tmp_path, script.replace(f"echo '{pools}'", "echo forbidden >&2; exit 1"))
     done = terminal()
@@ -327,3 +328,36 @@ def _shown_by(controller: int) -> str:
         return os.read(controller, 65_536).decode()
     except BlockingIOError:
         return ""
+
+
+def real(name: str, host: str = "", size: str = "4", **labels: str) -> str:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {HOSTNAME: host or name, **labels}},
+        "status": {"allocatable": {"cpu": size, "memory": "8Gi", "pods": "110"}},
+    }
+    return json.dumps(node)
+
+
+def sketched(*nodes: str) -> list[Node]:
+    """The nodes of the sketch that ``init`` writes of these nodes."""
+    cluster = cluster_from([(f"{number}.yaml", node.encode()) for number, node in enumerate(nodes)], "cluster")
+    return list(written(cluster, Style()).inventory.nodes)
+
+
+def test_a_group_of_one_node_keeps_its_name() -> None:
+    """A pod may select it by this name; a made-up one would be taken for the only name that there is."""
+    alone = sketched(real("master-0", size="2"), real("db.example.com", "db"), real("gpu-0", size="8"))
+    assert {node.name: node.labels[HOSTNAME] for node in alone} == {
+        "master-0": "master-0",
+        "db.example.com": "db",
+        "gpu-0": "gpu-0",
+    }
+
+
+def test_a_made_up_name_is_none_that_another_node_has() -> None:
+    found = sketched(real("a"), real("b"), real("node", size="2"), real("node-b-1", size="8"))
+    names = [node.name for node in found]
+    assert len(set(names)) == 4
+    assert {"node", "node-b-1"} < set(names)

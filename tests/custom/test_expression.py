@@ -35,6 +35,7 @@ SCOPE = {
         ("spec.size * 2 - 1", 7),
         ("min(spec.size, 3) + max(1, 2)", 5),
         ("min(3)", 3),
+        ("sum([one.x for one in spec.list]) + sum(spec.missing)", 3),
         ("int('12') + int(spec.size)", 16),
         ("mib('2048m') + mib('1.5g') + mib('1 KB')", 2048 + 1536 + 1),
         ("mib('2g') * 11 // 10 + 'Mi'", "2252Mi"),

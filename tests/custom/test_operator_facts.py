@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 
 POD = "containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]"
@@ -266,3 +268,99 @@ def test_workers_of_a_leader_that_must_be_ready_come_later() -> None:
     assert leader.custom is not None
     assert workers.custom is not None
     assert ("deploy" in leader.custom.unknown, "deploy" in workers.custom.unknown) == (False, True)
+
+
+STRIMZI = "apiVersion: kafka.strimzi.io/v1\nkind: Kafka\nmetadata: {name: k, namespace: ns}\nspec: {kafka: %s}\n"
+POOL = """---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaNodePool
+metadata: {name: %s, namespace: %s, labels: {strimzi.io/cluster: %s}}
+spec: {replicas: %d, roles: [broker], storage: {type: ephemeral}}
+"""
+
+
+def made(text: str) -> Inventory:
+    return manifest_set(documents("m.yaml", text.encode(), SHIPPED.is_read), "default").inventory
+
+
+@pytest.mark.parametrize(
+    ("kafka", "bound", "is_known"),
+    [
+        ("{}", 4, True),
+        ("{template: {podDisruptionBudget: {metadata: {labels: {a: b}}}}}", 4, True),
+        ("{template: {podDisruptionBudget: {maxUnavailable: 2}}}", 3, True),
+        ("{template: {podDisruptionBudget: {maxUnavailable: 9}}}", 0, True),
+        ("{template: {podDisruptionBudget: {maxUnavailable: 0}}}", 5, False),
+    ],
+)
+def test_the_budget_of_strimzi_covers_all_node_pools_of_a_kafka(kafka: str, bound: int, is_known: bool) -> None:
+    mine = POOL % ("a", "ns", "k", 2) + POOL % ("b", "ns", "k", 3)
+    found = made(STRIMZI % kafka + mine + POOL % ("c", "other", "k", 7) + POOL % ("d", "ns", "another", 7))
+    (budget,) = found.budgets
+    assert (budget.namespace, budget.name, budget.min_available) == ("ns", "k-kafka", bound)
+    pods = {str(w): w for w in found.workloads if covers(budget, w.namespace, w.pod.labels)}
+    assert list(pods) == ["KafkaNodePool ns/a", "KafkaNodePool ns/b"]
+    assert {"drain" not in w.custom.unknown for w in pods.values() if w.custom} == {is_known}
+
+
+@pytest.mark.parametrize(("annotation", "bound"), [("", 2), ("strimzi.io/node-pools: enabled", 4)])
+def test_a_kafka_without_node_pools_has_brokers_of_its_own(annotation: str, bound: int) -> None:
+    kafka = (STRIMZI % "{replicas: 3}").replace("namespace: ns", f"namespace: ns, annotations: {{{annotation}}}")
+    budgets = made(kafka + POOL % ("a", "ns", "k", 5)).budgets
+    assert [budget.min_available for budget in budgets] == [bound]
+
+
+def test_a_kafka_whose_node_pools_are_elsewhere_has_no_budget() -> None:
+    assert not made(STRIMZI % "{}").budgets
+
+
+@pytest.mark.parametrize(
+    "part", ["entityOperator: {topicOperator: {}, %s}", "cruiseControl: {%s}", "kafkaExporter: {%s}"]
+)
+@pytest.mark.parametrize(("template", "bound"), [("", 1), ("template: {podDisruptionBudget: {maxUnavailable: 0}}", 0)])
+def test_each_deployment_of_a_kafka_has_a_budget(part: str, template: str, bound: int) -> None:
+    found = made((STRIMZI % "{}").replace("spec: {", f"spec: {{{part % template}, "))
+    (budget,), (workload,) = found.budgets, found.workloads
+    assert budget.max_unavailable == bound
+    assert covers(budget, workload.namespace, workload.pod.labels)
+
+
+ROLES = "config: {node.roles: [%s]}"
+
+
+@pytest.mark.parametrize(
+    ("sets", "budget", "bounds", "is_known"),
+    [
+        ("{name: a, count: 1}", "", [0], True),
+        ("{name: a, count: 3}", "", [2], True),
+        ("{name: a, count: 3}", "podDisruptionBudget: {metadata: {labels: {a: b}}},", [2], True),
+        ("{name: a, count: 3}", "podDisruptionBudget: {},", [], True),
+        ("{name: a, count: 3}", "podDisruptionBudget: {spec: {minAvailable: 1, selector: {}}},", [1], True),
+        ("{name: a, count: 2}, {name: b, count: 3, config: {node.store.allow_mmap: false}}", "", [4], True),
+        (f"{{name: a, count: 3, {ROLES % 'master, data'}}}", "", [2], True),
+        (f"{{name: a, count: 1, {ROLES % 'master'}}}, {{name: b, count: 3, {ROLES % 'data'}}}", "", [3], False),
+        (f"{{name: a, count: 3}}, {{name: b, count: 1, {ROLES % ''}}}", "", [3], False),
+        ("{name: a, count: 3}, {name: b, count: 1, config: {node: {roles: []}}}", "", [3], False),
+        ("{name: a, count: 3}, {name: b, count: 1, config: {node.master: false}}", "", [3], False),
+        ("{name: a}", "", [0], False),
+    ],
+)
+def test_the_budget_of_eck_keeps_all_nodes_but_one(sets: str, budget: str, bounds: list[int], is_known: bool) -> None:
+    head = "apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: it, namespace: ns}\n"
+    found = made(f"{head}spec: {{{budget} nodeSets: [{sets}]}}\n")
+    assert [one.min_available for one in found.budgets] == bounds
+    assert {"drain" not in w.custom.unknown for w in found.workloads if w.custom} == {is_known}
+    assert all(covers(one, w.namespace, w.pod.labels) for one in found.budgets for w in found.workloads)
+
+
+def test_a_budget_written_in_the_resource_is_fixed_there() -> None:
+    """The bound of a budget that an operator counts is nobody's to change."""
+    head = "apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: it, namespace: ns}\n"
+    spec = "spec: {podDisruptionBudget: {spec: {minAvailable: 3, selector: {}}}, nodeSets: [{name: a, count: 3}]}\n"
+    (budget,) = made(head + spec).budgets
+    assert isinstance(budget.source, Document)
+    move = budget.source.moved(budget.bound_path)
+    assert (move.at, move.is_exact) == (("spec", "podDisruptionBudget", "spec", "minAvailable"), True)
+    (counted,) = made(STRIMZI % "{replicas: 3}").budgets
+    assert isinstance(counted.source, Document)
+    assert not counted.source.moved(counted.bound_path).is_exact

@@ -195,6 +195,24 @@ def test_a_quota_stops_the_next_pod() -> None:
     assert "ResourceQuota default/q" in told.binds
 
 
+def test_nothing_fits_of_what_the_api_server_refuses(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: wep}}
+    spec: {containers: [{name: c, image: "registry.example.com/web:1"}]}
+""")
+    done = called("fit", "--like", "web", "m.yaml", "-c", str(ZONES), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the API server refuses Deployment shop/web" in done.stderr
+    assert "`selector` does not match template `labels`" in done.stderr
+
+
 def test_a_cron_job_has_pods_too() -> None:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
@@ -225,3 +243,11 @@ def test_of_several_environments_one_must_be_chosen(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--env chooses one of prod, staging" in done.stderr
     assert called(*command, "--env", "prod", cwd=tmp_path).returncode < 2
+
+
+def test_a_pod_without_a_controller_is_none_of_the_new_ones() -> None:
+    """A ReplicaSet would adopt it: the node is full, and one more pod 'ran' all the same."""
+    bare = running("web-0", "a", simulated.asking("3"), labels={"app": "web"})
+    web = simulated.workload("Deployment", "web", 1, simulated.asking("3"))
+    told = library_fit(objects=[web], cluster=load_cluster(objects=[node("a"), bare]), like="web")
+    assert (told.counts, told.placed) == (Counts(0, 0), 0)

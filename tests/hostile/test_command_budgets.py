@@ -18,6 +18,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit import run as audit
 from kubesched_lint.commands.drain import obstacles
 from kubesched_lint.commands.drain import run as drain
+from kubesched_lint.commands.fit import run as fit
 from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.fix.search import _FixSearch
@@ -190,6 +191,23 @@ def test_why_says_that_the_work_reached_its_limit(tmp_path: Path, monkeypatch: p
     ended = CliRunner().invoke(app, args)
     assert ended.exit_code == 2
     assert f"w0 is not explained: {work.WHY}" in ended.output
+
+
+@pytest.mark.parametrize("steps", [100, 4_000, 30_000])
+@pytest.mark.parametrize("name", ["ring", "star", "own-zones", "group-names", "spreads", "apart-from-many", "pools"])
+def test_fit_answers_within_one_limit_and_says_what_it_left_out(
+    name: str, steps: int, cuts: list[work.OutOfWorkError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "MOST_STEPS", steps)
+    hostile_shapes.write("fit", files := SHAPES[name].make(70), tmp_path)
+    args = list(hostile_shapes.arguments("fit", files, tmp_path))[3:]
+    with work.within(MUCH) as meter:
+        ended = CliRunner().invoke(app, args)
+    assert meter.spent < 2 * steps
+    if steps == 100:
+        assert (ended.exit_code, work.WHY in ended.output) == (2, True), "nothing is known"
+    elif ended.exit_code < 2:
+        assert not cuts or f": {work.WHY.split(',')[0]}" in ended.output or "certain in every order" in ended.output
 
 
 @pytest.mark.parametrize(("name", "command"), [*product(("crowd", "daemons"), COMMANDS), ("crowd", "fit")])

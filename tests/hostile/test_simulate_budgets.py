@@ -21,8 +21,8 @@ from kubesched_lint.engine import work
 from kubesched_lint.lifecycle import matrix, unreachable
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.hypotheses import made_unreachable
-from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State
+from kubesched_lint.lifecycle.stored_volumes import StoredVolumes
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
@@ -93,18 +93,19 @@ def test_devices_that_pods_take_count_as_work(shape: str, monkeypatch: pytest.Mo
 
 
 def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state with other volumes copies all claims and volumes that there are."""
-    spent, spend, show, free = list[float](), work.spend, Oracle._storage, list[float]()
+    """Each state with other volumes copies all claims and volumes that there are; one with the same copies none."""
+    spent, spend, show, free, last = list[float](), work.spend, StoredVolumes.of, list[float](), [Storage()]
     monkeypatch.setattr(work, "spend", lambda steps=1: spent.append(steps) or spend(steps))
 
-    def shown(oracle: Oracle, state: State) -> Storage:
+    def shown(stored: StoredVolumes, state: State) -> Storage:
         before = len(spent)
-        found = show(oracle, state)
-        if state.volumes:
+        found = show(stored, state)
+        if state.volumes and found is not last[0]:
             free.append((len(found.claims) + len(found.volumes)) // 8 - sum(spent[before:]))
+        last[0] = found
         return found
 
-    monkeypatch.setattr(Oracle, "_storage", shown)
+    monkeypatch.setattr(StoredVolumes, "of", shown)
     files = SHAPES["labelled-volumes"].make(20)
     kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
     assert free

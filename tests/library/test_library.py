@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import doctest
 import gc
+import json
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import kubesched_lint
 from kubesched_lint import (
@@ -25,12 +30,20 @@ from kubesched_lint import (
     Simulation,
     Span,
     UnknownRuleError,
+    as_html,
+    as_json,
+    as_text,
+    check,
+    fit,
     lint,
     load_cluster,
     load_rules,
+    plan,
     simulate,
+    why,
 )
 from kubesched_lint.commands.workloads.new import card_of_name, write
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 SKETCH = """\
@@ -59,6 +72,7 @@ spec:
       - {name: web, image: "registry.example.com/shop/web:1.0"}
 """
 RULE = "anti-affinity-exceeds-domains"
+RUNNING = ROOT / "fixtures/clusters/kubectl-get.json.gz"
 
 
 @pytest.fixture
@@ -248,3 +262,93 @@ def test_every_public_name_is_there_and_importing_the_package_imports_little() -
 
 def test_it_says_that_it_is_typed() -> None:
     assert (Path(kubesched_lint.__file__).parent / "py.typed").is_file()
+
+
+# --- alike: lint, simulate, plan, why, check and fit ------------------------------------------------------------------
+
+
+def results(cluster: Cluster) -> dict[str, Any]:
+    """A result of each function about one workload on one cluster, by the command of its name."""
+    running = load_cluster(RUNNING)
+    manifest = {"apps.yaml": MANIFEST}
+    return {
+        "lint": lint(text=manifest, cluster=cluster),
+        "simulate": simulate(text=manifest, cluster=cluster),
+        "plan": plan(text=manifest, before={"apps.yaml": MANIFEST.replace("4", "3")}, cluster=cluster),
+        "why": why("web", text=manifest, cluster=cluster, replica=4),
+        "check": check(text=manifest, cluster=running),
+        "fit": fit(cluster=cluster, requests={"cpu": "1"}),
+    }
+
+
+def test_every_result_is_the_json_and_the_text_of_its_command(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "apps.yaml").write_text(MANIFEST)
+    (tmp_path / "before").mkdir()
+    (tmp_path / "before" / "apps.yaml").write_text(MANIFEST.replace("4", "3"))
+    (tmp_path / "cluster.yaml").write_text(SKETCH)
+    paths = {"plan": ("before/apps.yaml", "apps.yaml"), "why": ("web", "apps.yaml", "--replica", "4"), "fit": ()}
+    given = {"fit": ("--cpu", "1")}
+    for name, result in results(cluster).items():
+        file = str(RUNNING) if name == "check" else "cluster.yaml"
+        command = (name, *paths.get(name, ("apps.yaml",)), *given.get(name, ()), "-c", file)
+        told = called(*command, "--format", "json", cwd=tmp_path).stdout
+        ours = json.loads(as_json(result))
+        assert _without_paths(json.loads(told)) == _without_paths(ours), name
+        text = called(*command, cwd=tmp_path).stdout
+        assert as_text(result).splitlines()[:1] == text.splitlines()[:1], name
+
+
+def _without_paths(value: dict[str, Any]) -> dict[str, Any]:
+    """The report without what tells of files and their owners, which the library does not have."""
+    for finding in value.get("findings", []):
+        if isinstance(finding, dict):  # those of a plan are lists by what became of them
+            finding.pop("owner", None)
+    return {key: one for key, one in value.items() if key not in ("summary", "cluster", "before", "after")}
+
+
+def test_every_result_shows_in_a_notebook_as_its_text(cluster: Cluster) -> None:
+    """The page has the words of the report and no others, and no markup of theirs."""
+    for name, result in results(cluster).items():
+        page = result._repr_html_()
+        assert page == as_html(result), name
+        assert re.fullmatch(r"<pre [^<>]*>([^<>]|<span style=\"[a-z0-9#:;.-]*\">[^<>]+</span>)*</pre>", page), name
+        assert unescape(re.sub("<[^<>]*>", "", page)) == as_text(result, width=100), name
+
+
+def test_names_from_manifests_are_no_markup_in_a_notebook(cluster: Cluster) -> None:
+    hostile = "{apiVersion: v1, kind: Pod, metadata: {name: <script>alert(1)</script>}, spec: {containers: []}}"
+    assert "<script" not in (lint(text={"<img src=x>.yaml": hostile}, cluster=cluster)._repr_html_() or "")
+
+
+def test_a_plan_compares_texts_folders_objects_and_what_runs(cluster: Cluster, tmp_path: Path) -> None:
+    old, new = MANIFEST.replace("replicas: 4", "replicas: 3"), MANIFEST
+    for name, text in (("old", old), ("new", new)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "apps.yaml").write_text(text)
+    plans = [
+        plan(text={"apps.yaml": new}, before={"apps.yaml": old}, cluster=cluster),
+        plan(tmp_path / "new", before=tmp_path / "old", cluster=cluster),
+        plan(objects=[yaml.safe_load(new)], before=[yaml.safe_load(old)], cluster=cluster),
+    ]
+    for found in plans:
+        assert (found.is_worse, [str(one.object) for one in found.workloads]) == (True, ["Deployment shop/web"])
+    same = plan(text={"apps.yaml": old}, before={"apps.yaml": old}, cluster=cluster)
+    assert (same.is_worse, same.is_empty) == (False, True)
+    against = plan(text={"apps.yaml": new}, cluster=load_cluster(RUNNING))
+    assert [one.change.actions for one in against.workloads if one.change] == [("rolled out", "scaled")]
+    with pytest.raises(ValueError, match="nothing was compared"):
+        plan(text="", before={}, cluster=cluster)
+
+
+def test_why_names_the_nodes_and_the_mistakes(cluster: Cluster) -> None:
+    first, fourth = (why("web", text=MANIFEST, cluster=cluster, replica=number) for number in (1, 4))
+    assert len(first.answers[0].explanation.fitting) == 6
+    assert fourth.answers[0].explanation.message.startswith("0/6 nodes are available")
+    mistakes: list[tuple[str, dict[str, object], str]] = [
+        ("wbe", {}, "no object matches|did you mean"),
+        ("web", {"replica": 0}, "replica: 0 is less than 1"),
+        ("web", {"apply_order": "random"}, "is not one of"),
+    ]
+    for name, options, message in mistakes:
+        with pytest.raises(ValueError, match=message):
+            why(name, text=MANIFEST, cluster=cluster, **options)  # type: ignore[arg-type]

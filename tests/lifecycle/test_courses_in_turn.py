@@ -74,7 +74,7 @@ def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
     assert (found.verdict, found.bound.most) == (BAD, 3)
     assert found.text.startswith("0–3/30"), "nothing ran before, so that nothing is stuck"
     assert cell(result, "web", "rollout").text.startswith("stuck")
-    assert found.why == "room for 3 in the domains of kubernetes.io/hostname of the 3 pods that its affinity selects"
+    assert found.why == "room for 3 in the nodes of the 3 pods that its affinity selects"
 
 
 def test_with_a_node_go_both_the_pods_and_those_that_they_must_be_near():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.commands.simulate import cron_jobs
 from kubesched_lint.controllers.daemonset import pinned, pinned_to
+from kubesched_lint.engine import work
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
@@ -64,6 +66,20 @@ def test_a_run_of_a_cron_job_is_judged_beside_all_others():
     assert cell(crowded, "nightly", "deploy").verdict == DEPENDS
     never = cell(report_of(sketch(), cron_job("nightly", "5"), crowd, events=("deploy",)), "nightly", "deploy")
     assert (never.verdict, never.proven, never.text) == (BAD, True, "0/1 −1")
+
+
+def test_runs_that_take_too_much_work_are_unknown_and_all_other_rows_stand(monkeypatch):
+    def endless(*_):
+        while True:
+            work.spend(work.SETUP)
+
+    monkeypatch.setattr(cron_jobs, "Table", endless)
+    crowd = workload("Deployment", "web", 3, asking("3"))
+    result = report_of(sketch(1, "abc", "4"), cron_job("nightly"), crowd, events=("deploy", "rollout"))
+    assert cell(result, "web", "deploy").text == "3/3 ok"
+    assert cell(result, "nightly", "deploy").verdict == UNKNOWN
+    assert cell(result, "nightly", "rollout").verdict == NONE
+    assert not any("nothing was simulated" in note for note in result.notes)
 
 
 def test_runs_of_several_cron_jobs_may_overlap_or_not():

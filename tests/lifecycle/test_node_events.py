@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.node_events import evict, join, uncordon
+from kubesched_lint.lifecycle.verdicts import NONE
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from tests.lifecycle.simulated import asking, other, sketch, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 BUDGET = other(
     "PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}
@@ -88,3 +89,12 @@ def test_a_random_course_evicts_as_the_search_does():
     drained.runs = 2
     evict(drained, [nodes[0].name])
     assert [counts(state) for state in drained.states] == [([0, 3], 0)]
+
+
+def test_the_loss_of_the_only_zone_is_no_workload_s_fault():
+    """Nothing runs without any node; where some nodes have no zone, it says something."""
+    web = workload("Deployment", "web", 2, asking("100m"))
+    found = report_of(sketch(3, "a"), web, events=("zone-loss",))
+    here = cell(found, "web", "zone-loss")
+    assert (here.verdict, here.text, found.is_bad) == (NONE, "one zone", False)
+    assert cell(report_of(sketch(3, "ab"), web, events=("zone-loss",)), "web", "zone-loss").verdict != NONE

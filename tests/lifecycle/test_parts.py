@@ -19,8 +19,8 @@ from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from tests import drawn as st
@@ -32,6 +32,8 @@ from tests.lifecycle.made_settings import workload as made
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 RANKS = (0, 0, 0, 5, -5)
 REPLICA_SET = Owner("ReplicaSet", "other")
+NEAR_OTHERS = PodAffinityTerm("pool", Selector((Requirement("app", "In", ("other",)),)))
+NEAR_ITSELF = PodAffinityTerm(HOSTNAME, Selector((Requirement("app", "In", ("new",)),)))
 
 
 @st.composite
@@ -51,7 +53,7 @@ def guest(draw, cluster, number: int) -> BoundPod:
 
 @st.composite
 def running_sets(draw) -> Setting:
-    """A set that runs as a trace deployed it, one workload of it perhaps changed or short of a pod, beside others."""
+    """A set that runs as a trace deployed it, beside others; one of it may be changed, new or short, or all is new."""
     cluster = draw(nodes())
     workloads = (draw(ranked("web")), draw(ranked("db")), draw(ranked("etc")))
     kept = Selector((Requirement("app", "In", (draw(st.sampled_from(["web", "db"])),)),))
@@ -70,6 +72,10 @@ def running_sets(draw) -> Setting:
             changes[draw(st.sampled_from(sorted(runs)))] = True
         case 1:
             runs = {i: pods[:-1] for i, pods in runs.items() if i != 1 or pods[:-1]}
+        case 2:
+            del runs[draw(st.sampled_from(sorted(runs)))]
+        case 3:
+            runs = {}
     return replace(setting, running={i: pods for i, pods in runs.items() if pods}, changes=changes)
 
 
@@ -138,6 +144,38 @@ def test_what_counting_says_of_either_end_of_a_loss_no_end_of_the_whole_contradi
             assert min(pods, bounds.wanted) <= bounds.most.pods, (event, number, bounds.most.why)
 
 
+def test_a_new_workload_meets_only_pods_that_move_when_a_node_is_lost() -> None:
+    """Two of three nodes have room for two pods more, which come from the third one at most."""
+    cluster = tuple(Node(f"n{i}", allocatable={"cpu": 300, "pods": 110}) for i in range(3))
+    web, new = _sized("web", 5), _sized("new", 1)
+    running = {0: tuple(BoundPod(f"web-{i}", f"n{i % 3}", web.pod) for i in range(5))}
+
+    def proven(event: str, kind: str = "Job", web: Workload = web) -> bool:
+        pod = replace(new.pod, required_affinity=(NEAR_ITSELF,)) if kind == "near" else new.pod
+        made = replace(new, kind="Job" if kind == "near" else kind, pod=pod)
+        setting = Setting(cluster, Inventory(), (web, made), running=running, changes={0: False})
+        return parts.surely_fine(setting, event, 1) is not None
+
+    for event in ("node-loss", "drain"):
+        assert proven(event)
+        assert proven(event, "Deployment")
+        assert not proven(event, "near"), "it may follow a pod that is lost"
+        assert not proven(event, web=replace(web, replicas=6)), "nothing stands for certain"
+
+
+def test_who_is_preempted_before_a_loss_may_be_anywhere() -> None:
+    """New pods that may have to preempt others make these move as well, whatever is lost after that."""
+    cluster = tuple(Node(f"n{i}", {ZONE: f"z{i // 2}"}, allocatable={"cpu": 200, "pods": 110}) for i in range(3))
+    assert parts._after_deploy(_pressed_before(cluster, priority=5)).whole == {0, 1}
+    assert parts._after_deploy(_pressed_before(cluster, priority=0)).whole == {0}
+
+
+def _pressed_before(cluster: tuple[Node, ...], priority: int) -> Setting:
+    new, web = _sized("new", 1, priority=priority), _sized("web", 6)
+    running = {1: tuple(BoundPod(f"web-{i}", f"n{i % 3}", web.pod) for i in range(6))}
+    return Setting(cluster, Inventory(), (new, web), running=running, changes={1: False})
+
+
 def test_a_workload_without_pods_leaves_nobody_out() -> None:
     """Where nothing runs, the part is the whole, and is not made."""
     cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
@@ -153,6 +191,26 @@ def test_what_only_one_workload_asks_is_not_remembered() -> None:
     for number in range(4):
         parts.surely_fine(setting, "rollout", number)
     assert len(parts._known_pressed(setting)) == 0
+
+
+def test_preempted_pods_of_others_move_where_it_is_known_who_makes_them_anew() -> None:
+    """The strong pod may have to take the place of another one, for which the second node has room beside ``web``."""
+    strong, web = _sized("strong", 1, priority=9, pool="n0"), _sized("web", 1, pool="n1")
+    weak = _sized("other", 1).pod
+
+    def proven(owner: Owner | None, near: bool = False, room: int = 300) -> bool:
+        rooms = {"n0": 200, "n1": room}
+        cluster = tuple(Node(name, {"pool": name}, allocatable={"cpu": c, "pods": 110}) for name, c in rooms.items())
+        others = tuple(BoundPod(f"other-{i}", "n0", weak, owner) for i in range(2))
+        asks = replace(web.pod, required_affinity=(NEAR_OTHERS,)) if near else web.pod
+        made = Setting(cluster, Inventory(pods=others), (strong, replace(web, pod=asks)))
+        return parts.surely_fine(made, "deploy", 1) is not None
+
+    assert proven(REPLICA_SET)
+    assert proven(None)
+    assert not proven(REPLICA_SET, room=200), "they may take all room that is left"
+    assert not proven(Owner("Operator", "other")), "another pod may come in its place"
+    assert not proven(None, near=True), "nobody makes it again"
 
 
 def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:

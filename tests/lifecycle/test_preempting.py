@@ -272,8 +272,10 @@ def test_a_bare_pod_with_a_free_node_may_still_be_driven_out_of_the_one_it_has()
     assert (here.verdict, here.proven) == (FINE, True), "who always has a place drives nobody out"
 
 
-def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out():
-    late = other("StorageClass", "late", "storage.k8s.io/v1", provisioner="disk.example.com")
+@pytest.mark.parametrize(("provisioner", "returns"), [("disk.example.com", True), ("rancher.io/local-path", False)])
+def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out(provisioner, returns):
+    """The large nodes are full then: a volume that every node of the zone reaches leaves it the small ones."""
+    late = other("StorageClass", "late", "storage.k8s.io/v1", provisioner=provisioner)
     late["volumeBindingMode"] = "WaitForFirstConsumer"
     claim = {
         "metadata": {"name": "data"},
@@ -288,7 +290,7 @@ def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out():
     strong = ranked("Deployment", "strong", 2, "2", "high")
     cluster = nodes_of("1", "1", "2", "2")
     here = cell(report_of(cluster, *CLASSES, late, weak, strong, events=("deploy",)), "db", "deploy")
-    assert not here.proven
+    assert here.proven == (here.verdict == FINE) == returns
 
 
 def test_a_pod_with_two_terms_may_overlook_that_the_one_it_replaces_has_gone():

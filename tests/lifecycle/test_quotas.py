@@ -488,3 +488,15 @@ def test_who_is_scaled_down_to_what_a_quota_grants_needs_no_more(granted, is_fin
     cluster = sketch(1, "abc", "4", "110", *running(db, "w-a", "w-b"))
     smaller = cell(report_of(cluster, db, web, limit, events=("scale-down",)), "web", "scale-down")
     assert (smaller.verdict == FINE and smaller.proven) == is_fine
+
+
+def test_whether_a_rollout_ends_may_depend_on_when_jobs_end():
+    """Two pods of web and one of the Job use 1,500m of 1,900m; the surging pod has room once the Job's has ended."""
+    web, job = workload("Deployment", "web", 2, asking("500m")), workload("Job", "migrate", None, asking("500m"))
+    job = {**job, "apiVersion": "batch/v1", "spec": {"template": job["spec"]["template"], "parallelism": 1}}
+    job["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    for cpu, fact in (("1900m", "whether the pods of Job default/migrate have ended by then"), ("1400m", "a proof")):
+        cluster = sketch(2, "abc", "4", "110", quota(requests_cpu=cpu))
+        here = cell(report_of(cluster, web, job, events=("rollout",)), "web", "rollout")
+        assert any(missing.startswith(fact) for missing in here.missing) == (here.verdict == UNKNOWN), here
+    assert here.verdict != FINE

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.picture import Box, Picture
@@ -219,3 +220,26 @@ def test_the_picture_names_the_workloads_as_the_matrix_does():
     shown = {number for _, boxes in result.after.columns for box in boxes for number, _, _ in box.pods}
     assert shown <= {0, 1, 2}
     assert shown
+
+
+def test_a_cluster_without_zones_says_so_and_how_to_lose_another_domain() -> None:
+    """A cluster of kind names its zones by a label of its own."""
+    head = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n"
+    size = "count: 2, zones: [null], allocatable: {cpu: '4', memory: 8Gi}"
+    nodes = head + "".join(f"- {{name: {a}, labels: {{kind.zone: {a}}}, {size}}}\n" for a in ("zone-a", "zone-b"))
+    known = cluster_from([("cluster.yaml", nodes.encode())], "cluster.yaml")
+    spread = {"topologyKey": "kind.zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+    terms = {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": spread}]
+        }
+    }
+    report = report_of(known, workload("Deployment", "web", 2, {"affinity": terms}))
+    why = "no node has the label topology.kubernetes.io/zone"
+    instead = "--lose kind.zone=zone-a loses the nodes with this label"
+    assert f"no zones: {why}; {instead}" in report.notes
+    assert cell(report, "web", "zone-loss").text == "no zones"
+
+
+def test_a_cluster_with_zones_says_nothing_about_them(zones: SimulationReport) -> None:
+    assert not any("no zones" in note for note in zones.notes)

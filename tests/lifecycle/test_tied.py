@@ -7,8 +7,12 @@ from hypothesis import assume, settings
 from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.counting import Counting
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
@@ -238,3 +242,34 @@ def settings_of_volumes(draw) -> Setting:
 @given(settings_of_volumes(), st.sampled_from(EVENTS))
 def test_bounds_enclose_every_end_of_pods_with_volumes(setting, event):
     assume(is_enclosed(setting, event))
+
+
+def ranked(one: Workload, priority: int) -> Workload:
+    return replace(one, pod=replace(one.pod, priority=priority))
+
+
+def fine_after_preemption(setting: Setting, event: str) -> bool:
+    """Whether all pods of the first workload surely run, although the second one may have to preempt them."""
+    members = tuple(range(len(setting.workloads)))
+    bounds = Counting(setting).bounds(event, members, 0)
+    story = story_of(setting, members, expected=False, most_states=0, runs=4, preempting=True)
+    ends = EventOutcomes(setting, members, [story], [n.name for n in setting.nodes]).ends(event, 0) or ()
+    assert not (bounds.is_fine and any(end.lack for end in ends)), bounds.least.why
+    return bounds.is_fine
+
+
+def test_a_preempted_pod_returns_to_the_zone_of_its_volume():
+    """Two strong pods may need one node each; they can fill a zone of two nodes, and not one of three."""
+    strong, weak = ranked(web(2, "950m", {"nodeSelector": {RACK: "r0"}}), 9), db(1, "600m")
+    for event in ("deploy", "rollout", "drain"):
+        assert fine_after_preemption(Setting(cluster("ab", each=4), MADE, (weak, strong)), event)
+        assert not fine_after_preemption(Setting(cluster("ab", each=1), MADE, (weak, strong)), event)
+
+
+@thorough
+@given(settings_of_volumes(), st.sampled_from(EVENTS))
+def test_no_trace_with_preemption_leaves_out_a_pod_with_volumes_that_surely_runs(setting, event):
+    own, crowd = setting.workloads
+    ranks = replace(setting, workloads=(own, ranked(crowd, 9)))
+    assume(not idle(ranks, event, 0))
+    assume(fine_after_preemption(ranks, event))

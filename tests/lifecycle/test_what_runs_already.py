@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.revisions import by_revision, running_pods_of
+from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -60,6 +61,29 @@ def test_an_unchanged_template_is_scaled_and_not_rolled_out(replicas, text, verd
     deployed = cell(report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), scaled(replicas)), "web", "deploy")
     assert (deployed.text, deployed.verdict) == (text, verdict)
     assert not deployed.stuck
+
+
+@pytest.mark.parametrize(("at", "most"), [(NODES[:2], 3), (("w-a", "gone"), 5), (("gone",), 4), (("w-a", "w-a"), 5)])
+def test_counting_adds_the_pods_that_stand_where_the_filters_let_in_none(at, most):
+    """At most one pod a node, of three: those that run elsewhere stay beside three new ones."""
+    live = scaled(6)
+    manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
+    running_ones = running(live, *at)
+    bounds = count(setting_of(World(manifests, sketch(1, "abc", "4", "110", *running_ones))), "deploy", 0)
+    assert bounds.most.pods == most
+    assert bounds.is_bad
+
+
+@pytest.mark.parametrize(("at", "stuck"), [(NODES, True), (NODES[:2], False), ((*NODES[:2], "gone"), False)])
+def test_counting_proves_a_rollout_stuck_that_starts_with_all_pods(at, stuck):
+    """With fewer the rollout begins with the new pods that are missing, and another one may go then."""
+    changed = deepcopy(WEB)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
+    changed["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    manifests = replace(Inventory(), workloads=(decode_workload(changed, "default"),))
+    setting = setting_of(World(manifests, sketch(1, "abc", "4", "110", *running(WEB, *at))))
+    assert setting.changes[0] is True
+    assert count(setting, "deploy", 0).always_stuck is stuck
 
 
 def test_a_changed_template_is_still_rolled_out():

@@ -183,6 +183,28 @@ def test_what_was_there_before_stays_hidden(folder: Path) -> None:
     assert any("elsewhere not shown" in note for note in found["summary"]["notes"])
 
 
+STUCK = workload("cache").replace("maxSurge: 0", "maxSurge: 1").replace("maxUnavailable: 1", "maxUnavailable: 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        (STUCK + "# a comment\n", "warning"),
+        (STUCK.replace("maxSurge: 1", "maxSurge: 2"), "warning"),
+        (STUCK.replace("app:1", "app:2"), "error"),
+        (STUCK.replace("replicas: 3", "replicas: 4"), "error"),
+    ],
+    ids=["touched", "no-rollout", "starts", "worse"],
+)
+def test_a_stuck_rollout_blocks_who_starts_it_or_makes_it_worse(folder: Path, text: str, severity: str) -> None:
+    """With three nodes the rollout never ended before either; a change that leaves the template starts none."""
+    before = {"manifests/cache.yaml": STUCK, "cluster.yaml": sketch(3)}
+    (found,) = changed(folder, before, {**before, "manifests/cache.yaml": text})["findings"]
+    assert found["severity"] == severity
+    assert ("this change does not start the rollout" in found["evidence"]["assumes"]) is (severity == "warning")
+    assert "error" in {one["severity"] for one in report(folder, *WITH)["findings"]}
+
+
 def test_a_renamed_folder_is_compared_with_the_old_one(folder: Path) -> None:
     before = {**SHOP, "manifests/cache.yaml": workload("cache", 2)}
     moved = {name.replace("manifests", "deploy"): text for name, text in before.items()}

@@ -115,7 +115,7 @@ def test_a_loss_is_judged_where_a_user_asks_for_it(survive: tuple[str, ...], los
     book = Rulebook.shipped()
     for chosen, expected in ((options, [(f"{lost}-loss", "error")]), (Options(), [])):
         report, _ = lint(manifests, cluster, chosen, chosen.rules(book))
-        found = [f for f in report.findings if f.rule == "node-loss-leaves-pending"]
+        found = [f for f in report.findings if f.rule == "does-not-survive"]
         assert [(f.evidence.event, f.severity.word) for f in found] == expected
 
 
@@ -135,3 +135,43 @@ spec: {minAvailable: 2, selector: {matchLabels: {app: gate}}}
         report, _ = lint(manifests, cluster, Options(survive=survive), Rulebook.shipped().select("ci"))
         (found,) = (f for f in report.findings if f.rule == "drain-stuck")
         assert (found.evidence.kind, found.severity.word) == ("proof", severity)
+
+
+SPREAD = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, annotations: {"NOTE": "EVENTS"}}
+spec:
+  replicas: 3
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        minDomains: 3
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+      containers:
+      - {name: web, image: "registry.example.com/web:1", resources: {requests: {cpu: "3"}}}
+"""
+
+
+@pytest.mark.parametrize("by_annotation", [True, False])
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+def test_whatever_proves_that_pods_wait_after_an_event_is_an_error(event: str, by_annotation: bool) -> None:
+    """A spread, too, and the drain, of which no rule counts domains; in any profile, and only where it is asked."""
+    nodes = NODES.replace(b"count: 2, zones: [a]", b"count: 1, zones: [a, b, c]")
+    cluster = cluster_from([("c.yaml", nodes)], "c.yaml")
+    text = SPREAD.replace("NOTE", SURVIVES).replace("EVENTS", event if by_annotation else "")
+    manifests = manifest_set(documents("m.yaml", text.encode(), is_read), "default")
+    options = Options() if by_annotation else Options(survive=(event,))
+    report, _ = lint(manifests, cluster, options, options.rules(Rulebook.shipped()))
+    assert [(f.rule, f.evidence.event, f.severity.word) for f in report.findings if f.severity.word == "error"] == [
+        ("does-not-survive", event, "error")
+    ]
+    plain = manifest_set(documents("m.yaml", SPREAD.encode(), is_read), "default")
+    report, _ = lint(plain, cluster, Options(), Options().rules(Rulebook.shipped()))
+    assert "does-not-survive" not in {f.rule for f in report.findings}

@@ -81,3 +81,46 @@ def test_its_own_pods_were_given(partial: bool) -> None:
 def test_no_pods_of_others_make_a_node_larger(partial: bool) -> None:
     (found,) = findings("tier: front", "40", partial=partial)
     assert (found.rule, found.severity.word) == ("resource-exceeds-any-node", "error")
+
+
+BESIDE_CACHES = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cache, namespace: shop}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: cache}}
+  template:
+    metadata: {labels: {app: cache}}
+    spec:
+      containers: [{name: c, image: "registry.example.com/cache:1"}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: front, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: front}}
+  template:
+    metadata: {labels: {app: front}}
+    spec:
+      affinity:
+        podAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {labelSelector: {matchLabels: {app: cache}}, topologyKey: kubernetes.io/hostname}
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {labelSelector: {matchLabels: {app: front}}, topologyKey: kubernetes.io/hostname}
+      containers: [{name: c, image: "registry.example.com/front:1"}]
+"""
+
+
+@pytest.mark.parametrize(("partial", "severity"), [(False, "error"), (True, "warning")])
+def test_pods_of_the_rest_may_be_those_that_others_must_be_near(partial: bool, severity: str) -> None:
+    """Of the known caches one node has one; the verdict that the rule explains says so, too."""
+    manifests = manifest_set(documents("m.yaml", BESIDE_CACHES.encode(), is_read), "default")
+    cluster = cluster_from([("c.yaml", NODES.replace(b"large, count: 1", b"large, count: 2"))], "c.yaml")
+    report, _ = lint(manifests, cluster, Options(partial=partial), Rulebook.shipped().select("ci"))
+    (found,) = (f for f in report.findings if f.severity.word != "note")
+    assert (found.rule, found.severity.word) == ("anti-affinity-exceeds-domains", severity)
+    assert any("--partial" in premise for premise in found.evidence.assumes) is partial

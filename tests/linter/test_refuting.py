@@ -80,7 +80,8 @@ def test_what_a_run_beats_is_a_warning_that_asks_for_a_report(quiet):
     assert finding.severity is Severity.WARNING
     assert finding.evidence.kind == "pattern"
     assert finding.evidence.text == (
-        "not established: 2 > 1; yet a run of the model binds 2 of 2. Please report this bug in kubesched-lint"
+        "a run contradicts the proof: 2 > 1; yet a run of the model binds 2 of 2. "
+        "Please report this bug in kubesched-lint"
     )
 
 
@@ -234,4 +235,4 @@ def test_no_paused_deployment_helps_in_a_run(quiet):
     assert finding.severity is Severity.WARNING, "its pods find a node"
     paused["spec"]["paused"] = True
     (finding,) = (f for f in found({}, paused, deployment(affinity=affinity)) if f.object.name == "web")
-    assert "not established" not in finding.evidence.text
+    assert "a run contradicts the proof" not in finding.evidence.text

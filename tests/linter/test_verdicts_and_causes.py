@@ -6,6 +6,7 @@ import pytest
 
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, stated
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -180,3 +181,116 @@ spec:
     for kinds, severity in (("Node", "warning"), ("Pod", "error")):
         cluster = zones.replace("nodes:", f"kinds: [{kinds}]\nnodes:") + "objects:\n" + claims
         assert severities(database, cluster) == {rule: severity}
+
+
+STUCK = web("3").replace("maxSurge: 0, maxUnavailable: 1", "maxSurge: 1, maxUnavailable: 0")
+THREE = NODES.replace("count: 2", "count: 3")
+
+
+def stuck(replicas: int, more: str = "", cluster: str = THREE) -> Finding:
+    text = STUCK.replace("replicas: 3", f"replicas: {replicas}").replace("spec:\n", f"spec:\n  {more}\n", 1)
+    (finding,) = found(text, cluster).values()
+    assert (finding.rule, finding.severity.word) == ("rollout-never-ends", "error")
+    return finding
+
+
+def test_the_help_of_a_stuck_rollout_says_what_its_fix_costs() -> None:
+    one = stuck(1, cluster=NODES.replace("count: 2", "count: 1"))
+    assert "its pod holds 3 of 4 cpu of its only node, the next needs 3 more" in one.message
+    assert "(with one replica that is downtime, as Recreate is)" in one.help
+    assert "the old pod serves, and after 600 seconds Kubernetes reports ProgressDeadlineExceeded" in one.help
+    assert "(one pod is missing at a time), or make room for one more pod; until then the old pods" in stuck(3).help
+
+
+def test_a_deadline_that_is_never_met_is_not_promised() -> None:
+    assert "after 90 seconds Kubernetes" in stuck(3, "progressDeadlineSeconds: 90").help
+    assert stuck(3, f"progressDeadlineSeconds: {2**31 - 1}").help.endswith("until then the old pods serve")
+
+
+def test_a_limit_of_pods_and_a_quota_are_named_as_such() -> None:
+    full = THREE.replace("memory: 16Gi", 'memory: 16Gi, pods: "1"')
+    (finding,) = found(STUCK.replace("cpu: 3", "cpu: 100m"), full).values()
+    assert "none of the 3 nodes that it can use may run a further pod by its limit of pods" in finding.message
+    small = STUCK.replace("cpu: 3", "cpu: 100m") + QUOTA.replace('"2"', '"3"')
+    (finding,) = found(small, THREE).values()
+    assert "or raise the quota by one pod; until then" in finding.help
+
+
+def test_a_daemonset_that_surges_names_the_nodes_without_room_for_two() -> None:
+    daemon = (
+        STUCK.replace("Deployment", "DaemonSet").replace("  replicas: 3\n", "").replace("strategy", "updateStrategy")
+    )
+    (finding,) = found(daemon, THREE).values()
+    assert "3 nodes of 3 have no room for a new pod beside its old one (3 cpu each)" in finding.message
+
+
+SCALER = """
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: LEAST
+  maxReplicas: 3
+"""
+
+
+@pytest.mark.parametrize(("least", "size"), [(2, "with 3 replicas, "), (3, "")])
+def test_what_is_stuck_now_and_at_the_maximum_is_told_once(least: int, size: str) -> None:
+    (finding,) = found(STUCK + SCALER.replace("LEAST", str(least)), THREE).values()
+    assert finding.message.startswith(f"{size}the next rollout of Deployment shop/web never ends")
+
+
+@pytest.mark.parametrize(
+    ("status", "later"), [("", False), ("\nstatus: {}", True), ('\nstatus: {hard: {pods: "2"}}', False)]
+)
+def test_a_quota_without_a_status_yet_refuses_no_first_pod(status: str, later: bool) -> None:
+    """Its controller has to write ``status.hard`` first; a list that shows no status says nothing of it."""
+    live = NODES + "objects:\n- " + (QUOTA.rstrip() + status)[5:].replace("\n", "\n  ")
+    (finding,) = found(web(), live).values()
+    assert (finding.rule, finding.severity.word) == ("quota-refuses-pods", "error")  # the next rollout is refused
+    assert finding.message.startswith("once the quota is in force, ") is later
+    read = manifest_set(documents("m.yaml", web().encode(), is_read), "default")
+    deploy = simulate(read, cluster_from([("c.yaml", live.encode())], "c.yaml"), Options(), ["deploy"]).rows[0].cells[0]
+    assert (deploy.verdict, deploy.proven) == ("bad", not later)
+
+
+def test_room_that_is_short_is_named_before_a_spread_that_allows_as_many() -> None:
+    """A spread lets in no more than there is room for, so counting finds the same number twice."""
+    constraint = (
+        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}],"
+    )
+    (finding,) = found(STUCK.replace("{ containers", "{" + constraint + " containers"), THREE).values()
+    assert "none of the 3 nodes that it can use has 3 cpu left for the extra pod" in finding.message
+    assert finding.evidence.text.startswith("the 3 nodes that it may use have cpu for 3")
+
+
+@pytest.mark.parametrize(
+    ("pod", "cause", "reason"),
+    [
+        (
+            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}},",
+            "anti-affinity-exceeds-domains",
+            "one a node by its anti-affinity",
+        ),
+        (
+            "initContainers: [{name: i, image: i, restartPolicy: Always, ports: [{containerPort: 80, hostPort: 80}]}],",
+            "hostport-replicas-exceed-nodes",
+            "one a node by host port 80",
+        ),
+    ],
+)
+def test_what_keeps_pods_apart_is_no_lack_of_cpu(pod: str, cause: str, reason: str) -> None:
+    """Whoever ignores the rule that tells of it still has the error, with its reason."""
+    read = manifest_set(documents("m.yaml", web(pod=pod).encode(), is_read), "default")
+    options = Options(ignore=(cause,))
+    report, _ = lint(
+        read, cluster_from([("c.yaml", NODES.encode())], "c.yaml"), options, options.rules(Rulebook.shipped())
+    )
+    (finding,) = (f for f in report.findings if f.rule == "resource-insufficient-free")
+    assert finding.message.endswith(f"2 fit on the 2 nodes it can use, even when empty ({reason})")
+    assert "cpu" not in f"{finding.help} {finding.evidence.text}"
+    assert found(web(cpu="3"))["resource-insufficient-free"].message.endswith("(cpu 3 each)")

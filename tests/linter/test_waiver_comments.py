@@ -32,6 +32,7 @@ def test_several_slugs_share_a_reason_and_have_places_of_their_own() -> None:
         "#kubesched:ignore[one] why",
         "#  kubesched:   ignore [one]   why",
         "## kubesched: ignore[one] why",
+        "# kubesched-lint: ignore[one] why",
         "a: 1 # two nodes only # kubesched: ignore[one] why",
         "a: 'x' # kubesched: ignore[one]: why",
         "a: [b, 'c']# kubesched: ignore[one] why",  # libyaml takes it for a comment, and so do we

@@ -118,3 +118,59 @@ def test_what_a_set_lacks_stays_an_error_beside_running_pods() -> None:
 
 def _container(cpu: str) -> dict[str, object]:
     return {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+
+
+def cron_job(name: str, **pod: object) -> dict[str, object]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"containers": [container], "restartPolicy": "Never", **pod}
+    template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+    return item(
+        "CronJob",
+        name,
+        "default",
+        "batch/v1",
+        spec={"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}},
+    )
+
+
+def apart_from(name: str) -> dict[str, object]:
+    term = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": HOST}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def proven_deploys(asked: Scene) -> set[str]:
+    return {ref.name for (ref, event), cell in asked.cells.items() if event == "deploy" and is_proven_bad(cell)}
+
+
+def test_a_run_of_a_cron_job_that_running_pods_keep_away_fails_lint() -> None:
+    """Counting the room of nodes alone says that it fits."""
+    runs = item(
+        "Pod",
+        "other",
+        "default",
+        spec={"nodeName": "n0", "containers": [{"name": "c", "image": "i"}], "affinity": apart_from("nightly")},
+        status={"phase": "Running"},
+    )
+    asked = in_world("made", World([cron_job("nightly"), cron_job("daily")], [node("n0"), runs]))
+    assert list(one_answer(asked)) == []
+    assert asked.is_bad
+    assert proven_deploys(asked) == {"nightly"}
+
+
+def test_runs_that_are_judged_alone_end_as_beside_all_others() -> None:
+    """Of several CronJobs, those that ask nothing of other workloads need no world with these."""
+    beside = {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}
+            ]
+        }
+    }
+    asked = scene(
+        workload("Deployment", "web", 2),
+        cron_job("fits", affinity=apart_from("fits")),
+        cron_job("nowhere", nodeSelector={"disk": "tape"}),
+        cron_job("near", affinity=beside),
+        cron_job("near-nobody", affinity=beside, nodeSelector={"disk": "tape"}),
+    )
+    assert proven_deploys(asked) == {"nowhere", "near-nobody"}

@@ -46,7 +46,7 @@ def test_a_change_of_one_overlay_is_a_row_of_its_environment(shop: Path) -> None
         r"\n  shop/web \(prod\) +scaled 2 → 40, starts no rollout  overlays/prod/web.yaml:1\n", done.stdout
     )
     assert "(staging)" not in done.stdout
-    assert "in prod and staging on" in done.stdout
+    assert "judged prod and staging on" in done.stdout
     value = found(called("plan", "main", ".", *QUESTION, "--format", "json", cwd=shop))
     assert value["environments"] == ["prod", "staging"]
     rows = {(one["object"]["name"], one.get("environment")) for one in value["workloads"]}

@@ -463,4 +463,4 @@ def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:
     assert found.is_empty
     assert any("prod" in note or "staging" in note for note in found.notes), found.notes
     assert found.notes[0] in as_text(found, verbose=True)
-    assert "in staging and prod on" in as_text(found)
+    assert "judged staging and prod on" in as_text(found)

@@ -26,7 +26,7 @@ from kubesched_lint.report.plan_text import as_text
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
 from tests.plan.test_plan_command import company, found, git
-from tests.program import called
+from tests.program import called, lines_on_a_terminal
 
 CASE = ROOT / "fixtures/outsiders/one-overlay-only/plan-prod"
 
@@ -40,7 +40,7 @@ def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: P
     lines = called("plan", ".", cwd=repo).stdout.splitlines()
     assert lines[0] == "after this change 1 rollout cannot end on these nodes: platform/edge-cache"
     assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 2 warnings new"
-    assert lines[3] == "Changed"
+    assert re.fullmatch(r"Changed from HEAD \(\w{12}\) to the work tree", lines[3])
     rows = [line.split()[0] for line in lines[4:] if re.match(r"  \S", line)]
     assert rows[:3] == ["platform/edge-cache", "shop/search", "platform/kafka"]
     assert "  platform/edge-cache  updated, starts no rollout  platform/healthy.yaml:8" in lines
@@ -52,6 +52,10 @@ def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: P
 def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
     text = called("plan", ".", cwd=repo).stdout
     assert len(text.splitlines()) <= 30
+    on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
+    assert on_a_terminal[0] == text.splitlines()[0]
+    assert len(on_a_terminal) <= 30
+    assert max(map(len, on_a_terminal)) <= 80
     comment = called("plan", ".", "--format", "markdown", cwd=repo).stdout
     assert len(comment.splitlines()) <= 40
     for words in ("not established", "not proven", "forever", "would be an error", " other  "):
@@ -83,12 +87,31 @@ def test_text_comment_and_page_say_the_same(repo: Path) -> None:
     said = [line.strip() for line in text.splitlines()[4:-2] if line.strip() and line.strip() != "Elsewhere"]
     for line in said:
         for part in re.split(r" {2,}", line):
-            in_comment = part in comment or part.startswith("free ")
-            assert in_comment, part
+            assert part in comment, part
             assert part in page, part
     for line in text.splitlines()[:2]:
         assert line in comment
         assert line in page
+
+
+def test_a_cause_is_told_in_the_words_of_lint(repo: Path) -> None:
+    """What ends badly and has a new finding has one sentence, whoever tells it."""
+    text = called("plan", ".", cwd=repo).stdout
+    assert "each pod needs a node of its own" not in text
+    cause = "its 6 pods fill all 6 nodes it can use, the extra pod finds none, and maxUnavailable is 0"
+    assert f"rollout: unknown → fails here (stuck): {cause}, unless an autoscaler adds a node" in text
+    assert cause in called("lint", ".", cwd=repo).stdout.replace("\n  ", " ")
+
+
+def test_what_becomes_of_an_unchanged_workload_is_told_once(repo: Path) -> None:
+    """Its row has the cause; the finding about it is no second line."""
+    nodes = json.loads((repo / "cluster/nodes.json").read_text())
+    nodes["items"] = [n for n in nodes["items"] if n["metadata"]["labels"].get("pool") != "ingress"]
+    (repo.parent / "fewer.json").write_text(json.dumps(nodes))
+    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json")
+    text = called("plan", ".", *ask, cwd=repo).stdout
+    assert text.count("none of the 7 nodes matches pool=ingress") == 1
+    assert "help (nodeselector-matches-nothing): " in text
 
 
 # --- the first sentence -----------------------------------------------------------------------------------------------

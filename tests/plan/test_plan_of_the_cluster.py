@@ -248,6 +248,25 @@ def test_other_labels_and_taints_are_set_on_its_nodes(tmp_path: Path, cloud: tup
     assert [(loss.before, loss.after) for loss in shown.losses] == [(2, 0)]
 
 
+def test_a_group_whose_name_comes_with_the_apply_is_neither_removed_nor_forgotten(
+    tmp_path: Path, cloud: tuple[Any, str]
+) -> None:
+    """As with node_group_name_prefix: a plan leaves out what is known only after the apply."""
+    make, key = cloud
+    nodes = [*(node(f"s{n}", "special", key=key) for n in range(2)), node("g0", "general", key=key)]
+    after, new = make("special", labels={"team": "x"}), make("spot")
+    for group in (after, new):
+        name = "node_group_name" if "node_group_name" in group["values"] else "name"
+        group["values"][f"{name}_prefix"] = f"{group['values'].pop(name)}-"
+    path = terraform(tmp_path, [make("special"), make("general", size=1)], [after, make("general", size=1), new])
+    objects = [in_pool("special")]
+    shown = planned(objects, objects, nodes, terraform=read_terraform(str(path)))
+    actions = [(change.name, change.action, change.fields) for change in shown.pools]
+    assert actions == [("pool special", "reshaped", ("label team unset → x",)), ("pool spot", "added", ())]
+    assert not shown.losses
+    assert sum("gets its name when it is applied: called " in note for note in shown.notes) == 2
+
+
 def test_other_machines_are_nodes_with_other_room(tmp_path: Path) -> None:
     nodes = [node(f"s{n}", "special", zone) for n, zone in enumerate("ab")]
     big = in_pool("special")
@@ -307,5 +326,5 @@ def test_odd_values_of_a_plan_are_no_crash(tmp_path: Path) -> None:
     ]
     path = terraform(tmp_path, [], odd)
     pools = read_terraform(str(path))
-    assert sorted(group.pool.name for group in pools.after.values()) == ["b", "c", "d"]
+    assert sorted(group.pool.name for group in pools.after.values()) == ["aws_eks_node_group.a", "b", "c", "d"]
     assert planned([web()], [web()], [node("g0", "general")], terraform=pools).pools

@@ -49,16 +49,27 @@ def test_A2_pairs_are_silent_when_a_pool_makes_their_nodes(findings_of: Findings
     assert not findings_of(seed(*PAIR), pools("pair-large"))
 
 
+LATER = ("metadata: {name: writer,", "metadata: {annotations: {argocd.argoproj.io/sync-wave: '1'}, name: writer,")
+
+
 def test_A3_a_node_that_is_sized_before_the_daemonset_is_there_may_be_too_small(findings_of: Findings) -> None:
-    finding = findings_of(seed(*READER_FIRST), pools("pair-two-sizes"))["daemonset-creation-order"]
+    finding = findings_of(seed(*READER_FIRST).replace(*LATER), pools("pair-two-sizes"))["daemonset-creation-order"]
     assert finding.severity.word == "warning"
+    assert "some time before" in finding.message
     assert str(finding.object) == "Deployment pipeline/reader"
     assert "small of pool pairs" in finding.evidence.text
     assert "too little cpu" in finding.evidence.text
 
 
+def test_A3_one_apply_is_over_before_an_autoscaler_sizes_a_node(findings_of: Findings) -> None:
+    finding = findings_of(seed(*READER_FIRST), pools("pair-two-sizes"))["daemonset-creation-order"]
+    assert finding.severity.word == "note"
+    assert "milliseconds" in finding.message
+
+
 def test_A3_is_silent_when_every_machine_of_the_pool_holds_both(findings_of: Findings) -> None:
     assert "daemonset-creation-order" not in findings_of(seed(*READER_FIRST), pools("pair-large"))
+    assert "daemonset-creation-order" not in findings_of(seed(*READER_FIRST).replace(*LATER), pools("pair-large"))
     assert "daemonset-creation-order" not in findings_of(
         seed(*READER_FIRST), pools("pair-two-sizes"), apply_order="helm"
     )
@@ -79,7 +90,7 @@ def test_A3_a_machine_that_holds_both_is_no_comfort_when_enough_readers_come_fir
 
 def test_A3_warns_when_the_size_of_what_the_pool_makes_is_unknown(findings_of: Findings) -> None:
     unknown = pools("pair-large").replace('{name: large, allocatable: {cpu: "8", memory: 16Gi}}', "z9.huge")
-    finding = findings_of(seed(*READER_FIRST), unknown)["daemonset-creation-order"]
+    finding = findings_of(seed(*READER_FIRST).replace(*LATER), unknown)["daemonset-creation-order"]
     assert finding.severity.word == "warning"
     assert "what a new z9.huge of pool pairs offers is unknown" in finding.evidence.text
 

@@ -21,12 +21,13 @@ from kubesched_lint.lifecycle.verdicts import (
     Cell,
     Range,
 )
+from kubesched_lint.report import cell_reasons
 from kubesched_lint.report.cell_reasons import cause_of
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
-from tests.program import called
+from tests.program import called, lines_on_a_terminal
 
 ROOT = Path(__file__).parents[2]
 COMPANY = ROOT / "fixtures/company"
@@ -78,7 +79,7 @@ def test_of_many_workloads_those_that_are_ok_are_counted(healthy: SimulationRepo
     lines = as_text(healthy).splitlines()
     assert len(lines) < 20
     assert not any(line.startswith("default/app-3 ") for line in lines)
-    assert any(line.startswith("24 more workloads are ok in every event") and "--all" in line for line in lines)
+    assert "not shown: 24 workloads ok in every event (--all)" in lines
     every = as_text(healthy, every_row=True)
     assert "default/app-3 " in every
     assert "--all" not in every
@@ -98,29 +99,81 @@ def test_each_reason_is_told_once_and_no_trace_is(healthy: SimulationReport) -> 
 def test_workloads_that_may_fail_for_one_reason_share_a_line() -> None:
     crowd = [workload("Deployment", f"app-{i}", 2, asking("1")) for i in range(4)]
     result = report_of(sketch(1, "abc", "3"), *crowd, events=("deploy", "node-loss"))
-    lines = [line for line in as_text(result).splitlines() if line.startswith("may fail ")]
-    assert len(lines) == 1
-    assert "and 1 more (node loss): " in lines[0]
+    lines = as_text(result).splitlines()
+    told = lines[lines.index("may fail") + 1 :]
+    assert told[0].startswith("  4 workloads (node loss): ")
+    assert not told[1].startswith("  ")
 
 
-@pytest.mark.parametrize("name", ["cluster.json", "repo/cluster/nodes.json"])
-def test_the_company_is_read_on_one_screen(name: str) -> None:
-    done = called("simulate", "repo", "--cluster", name, "--no-config", cwd=COMPANY)
-    lines = list(filter(None, done.stdout.splitlines()))
-    assert len(lines) <= 45
-    assert len(set(lines)) == len(lines)
-    assert not GONE.search(done.stdout)
-    assert re.search(r"^fails +\S+: .*\(repo/\S+:\d+\)$", done.stdout, re.MULTILINE)
+def test_beside_one_that_fails_a_long_matrix_leaves_out_what_is_only_unknown(healthy: SimulationReport) -> None:
+    """A row of question marks tells nothing that the reason below does not; a bad cell keeps its row."""
+    rows = [
+        replace(row, cells=(of(UNKNOWN, "0–2/2 ?", 0, 2), *row.cells[1:])) if number < 3 else row
+        for number, row in enumerate(healthy.rows)
+    ]
+    text = as_text(replace(healthy, rows=tuple(rows)))
+    assert "not shown: 21 workloads ok in every event and 3 ok or unknown (--all)" in text.splitlines()
+    assert "default/wide " in text
+    assert "default/app-0 " not in text
+    alone = as_text(replace(healthy, rows=tuple(row for row in rows if row.number != 24)))
+    assert "default/app-0 " in alone, "where nothing fails, what is unknown comes first"
 
 
-def test_the_matrix_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_rollouts_fail_workloads_that_fail_later_are_named_alone(healthy: SimulationReport) -> None:
+    fine = of(FINE, "2/2 ok", 2, 2, proven=True)
+    stuck = replace(of(BAD, "stuck", 2, 2, stuck=True), why="first cause")
+    loss = replace(of(BAD, "≤1/2", 0, 1), event="node-loss", why="later cause")
+    drain = replace(of(BAD, "blocked", 0, 1), event="drain", why="another cause")
+    cells = ((stuck, fine, fine), (fine, loss, drain), (fine, fine, fine))
+    rows = [replace(row, cells=each) for row, each in zip(healthy.rows, cells, strict=False)]
+    lines = as_text(replace(healthy, rows=tuple(rows), events=("rollout", "node-loss", "drain"))).splitlines()
+    assert "  default/app-0: first cause" in lines
+    assert "  in later events: default/app-1 (-v)" in lines
+    assert not any("later cause" in line for line in lines)
+
+
+def test_a_message_of_the_scheduler_is_never_changed(healthy: SimulationReport) -> None:
+    """Causes that differ in numbers become one with a range; a quoted message stays word for word."""
+    said = "0/9 nodes are available: {} node(s) had untolerated taint(s), {} Insufficient cpu."
+    rows = [
+        replace(row, cells=(replace(of(BAD, "0/2", 0, 0), message=said.format(n, 9 - n)),))
+        for n, row in enumerate(healthy.rows[:5])
+    ]
+    text = as_text(replace(healthy, rows=tuple(rows), events=("deploy",)))
+    assert said.format(0, 9).removesuffix(".") in text
+    assert " to " not in text
+
+
+@pytest.mark.parametrize(
+    ("ask", "most"),
+    [
+        ((), 45),
+        (("--no-config", "--cluster", "cluster/nodes.json"), 45),
+        (("--no-config", "--cluster", "../cluster.json"), 45),
+        (("--cluster", "../cluster.json"), 50),  # eight workloads fail
+    ],
+)
+def test_the_company_is_read_on_one_screen(ask: tuple[str, ...], most: int) -> None:
+    lines = lines_on_a_terminal("simulate", *ask, cwd=COMPANY / "repo")
+    text = "\n".join(lines)
+    assert lines[-1].startswith("assumes that ")
+    assert len(lines) <= most
+    assert max(map(len, lines)) <= 80
+    assert len(text.encode()) <= 4_096
+    assert len(set(filter(None, lines))) == len(list(filter(None, lines)))
+    assert not GONE.search(text)
+    told = text.partition("\nfails (!)\n")[2].partition("\nfails here")[0]
+    assert re.search(r"^  \S+: .*\(\S+:\d+\)$", re.sub(r"\n {4}", " ", told), re.MULTILINE)
+
+
+def test_the_matrix_fits_a_terminal_of_80_columns() -> None:
     """Twice the rows with the columns that are left is no matrix; an environment is no workload of its own."""
-    monkeypatch.setenv("COLUMNS", "80")
-    done = called("simulate", "repo", "--cluster", "repo/cluster/nodes.json", "--no-config", cwd=COMPANY)
-    heads = [line for line in done.stdout.splitlines() if re.fullmatch(r" +deploy .*drain", line)]
+    ask = ("repo", "--cluster", "repo/cluster/nodes.json", "--no-config")
+    text = "\n".join(lines_on_a_terminal("simulate", *ask, cwd=COMPANY))
+    heads = [line for line in text.splitlines() if re.fullmatch(r" +deploy .*drain", line)]
     assert len(heads) == 1
-    assert "22 workloads in prod and staging: " in done.stdout
-    assert done.stdout.count("unless an autoscaler adds a node") == 1
+    assert "22 workloads (prod, staging): " in text
+    assert text.count("unless an autoscaler adds a node") == 1
 
 
 def test_names_stand_below_their_namespace_where_they_do_not_fit(healthy: SimulationReport) -> None:
@@ -171,3 +224,22 @@ def test_a_cell_without_a_trace_tells_why_and_not_what_each_lacks() -> None:
     cell = of(UNKNOWN, "0–4/4 ?", 0, 4)
     for lacking in ("a proof; too many steps to follow a trace", "a proof: too many steps to follow a trace"):
         assert cause_of(replace(cell, missing=(lacking,))) == "too many steps to follow a trace"
+
+
+@pytest.mark.parametrize("reasons", [
+    "1 Insufficient cpu, 1 node(s) were unschedulable",
+    "1 node(s) were unschedulable, 1 Insufficient cpu",
+])  # fmt: skip
+def test_the_cordon_of_a_drain_is_no_reason_and_leaves_no_comma(reasons: str) -> None:
+    told = f"0/2 nodes are available: {reasons}. preemption: 0/2 nodes are available"
+    cell = replace(of(BAD, "0/1 −1", 0, 0), message=told, why="no node that it may use")
+    assert cause_of(cell) == "0/2 nodes are available: 1 Insufficient cpu"
+
+
+def test_numbers_of_nodes_in_one_reason_are_a_range() -> None:
+    def told(*numbers: int) -> str:
+        cause = "|".join(f"0/{number}" for number in numbers)
+        return cell_reasons.said(cell_reasons.Reason("may fail", f"{cause} nodes are available", {}))
+
+    assert told(22, 23) == "0/22 or 0/23 nodes are available"
+    assert told(9, 23, 13) == "0/9 to 0/23 nodes are available"

@@ -26,7 +26,7 @@ def test_several_daemonsets_are_one_finding_that_names_them():
     late = [_object("DaemonSet", f"agent-{n}", group="pair") for n in range(5)]
     ((message, evidence, shown),) = _messages(_object("Deployment", "web", group="pair"), *late)
     assert "DaemonSet shop/agent-0, DaemonSet shop/agent-1, DaemonSet shop/agent-2 and 2 more" in message
-    assert "all go to nodes with group=pair" in message
+    assert "nodes with group=pair may be made and filled without them" in message
     assert "(DaemonSet shop/agent-0; 5 in all)" in evidence
     assert shown == 3
 
@@ -38,7 +38,8 @@ def test_one_is_told_as_one():
         _object("DaemonSet", "late", group="pair"),
         _object("DaemonSet", "elsewhere", group="other"),
     )
-    assert "before DaemonSet shop/late (kubectl order), and both go" in message
+    assert "before DaemonSet shop/late (kubectl order): nodes with group=pair" in message
+    assert message.endswith("filled without it")
     assert "early" not in message
     assert "in all" not in evidence
     assert shown == 1

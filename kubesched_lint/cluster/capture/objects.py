@@ -298,6 +298,8 @@ class PoolNodeSpec(Part):
     taints: list[KeptTaint] | None = None
     startup_taints: list[KeptTaint] | None = None
     node_class_ref: NodeClassRef | None = None
+    expire_after: str | None = None
+    termination_grace_period: str | None = None
 
 
 class PoolTemplate(Part):

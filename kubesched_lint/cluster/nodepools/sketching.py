@@ -67,6 +67,10 @@ def _body(pool: NodePool) -> Iterator[str]:
         yield from mapping("limits", [(name, amount(name, most)) for name, most in pool.limits.items()])
     if pool.weight:
         yield f"  weight: {pool.weight}"
+    if pool.expires_after:
+        yield f"  expireAfter: {scalar(pool.expires_after)}"
+    if pool.drain_limit:
+        yield f"  terminationGracePeriod: {scalar(pool.drain_limit)}"
 
 
 def _requirement(found: Requirement) -> str:

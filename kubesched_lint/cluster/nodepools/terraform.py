@@ -77,7 +77,9 @@ def read_terraform(path: str) -> TerraformPools:
     old = list(_resources(_at(value, "prior_state", "values", "root_module")))
     new = list(_resources(_at(value, "planned_values", "root_module")))
     zones = _zones_of_subnets([*old, *new])
-    before, after = ({g.address: g for r in side for g in _groups(r, zones)} for side in (old, new))
+    before = {g.address: g for resource in old for g in _groups(resource, zones)}
+    names = {address: group.pool.name for address, group in before.items()}
+    after = {g.address: g for resource in new for g in _groups(_named(resource, names), zones)}
     if sum(group.size or 0 for group in after.values()) > MOST_NODES:
         raise TerraformError(f"{path}: its node groups have more than {MOST_NODES:,} nodes")
     return TerraformPools(before, after, tuple(_notes(before, after, old, new)))
@@ -140,6 +142,20 @@ def _zones_of_subnets(resources: Sequence[Values]) -> Mapping[str, str]:
     return found
 
 
+def _named(resource: Values, names: Mapping[str, str]) -> Values:
+    """Return a group with a name, also if that is known only after the apply, as with ``node_group_name_prefix``.
+
+    A group that is replaced keeps its name of before, so that its nodes are the same ones; a new one is called by its
+    prefix, which no pod can ask for.
+    """
+    key, values = _NAMES.get(str(resource.get("type"))), resource["values"]
+    if key is None or _text(values, key):
+        return resource
+    address = str(resource.get("address", ""))
+    name = names.get(address) or _text(values, f"{key}_prefix").rstrip("-") or address
+    return {**resource, "values": {**values, key: name}}
+
+
 # --- one cloud each --------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +214,7 @@ def _aks(address: str, values: Values, zones: Mapping[str, str]) -> Group:
     return Group(address, pool, keys, _number(values, "node_count"), _unread(values, read))
 
 
+_NAMES: Mapping[str, str] = {EKS: "node_group_name", GKE: "name", AKS: "name"}
 _KINDS: Mapping[str, Callable[[str, Values, Mapping[str, str]], Group]] = {EKS: _eks, GKE: _gke, AKS: _aks}
 
 
@@ -246,6 +263,10 @@ def _notes(
             changed = sorted({key for key, _ in set(was.unread) ^ set(group.unread)})
             if changed:
                 yield f"{address}: not read although it changes: {first_few(changed)}"
+    nameless = [r for r in new if (key := _NAMES.get(str(r.get("type")))) and not _text(r["values"], key)]
+    for address in (str(resource.get("address")) for resource in nameless):
+        if address in after:
+            yield f"{address} gets its name when it is applied: called {after[address].pool.name} here"
     sides = [{str(r.get("address")): r for r in side if _is_machine(r)} for side in (old, new)]
     others = [a for a in {**sides[0], **sides[1]} if _values(sides[0], a) != _values(sides[1], a)]
     if others:

@@ -47,6 +47,8 @@ POOL_FIELDS = frozenset(
         "limits",
         "weight",
         "devices",
+        "expireAfter",
+        "terminationGracePeriod",
     ]
 )
 SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
@@ -95,6 +97,8 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
             minimum=minimum,
             weight=integer(entry, "weight", here) or 0,
             devices=offers_in(entry, here),
+            expires_after=text(entry, "expireAfter", here),
+            drain_limit=text(entry, "terminationGracePeriod", here),
             path=here,
         )
 

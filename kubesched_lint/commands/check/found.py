@@ -14,6 +14,7 @@ from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.engine.places import Location, ObjectRef
 from kubesched_lint.findings import Finding, InputError, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
+from kubesched_lint.notebook import Shown
 from kubesched_lint.world.mutated import Mutated
 
 PASSES, BLOCKED, UNKNOWN_FACTS = "passes", "blocked", "unknown"
@@ -51,16 +52,19 @@ class Started(Struct, frozen=True):
     """Where this holds, if not in all environments that were judged."""
     broken_glass: str = ""
     """Why its manifest says that it is applied all the same."""
+    refused: Severity | None = None
+    """How sure it is that the API server refuses the change, which ``change.remark`` names; None if it does not."""
 
     def blocks(self, least: Severity | None) -> bool:
-        return not self.broken_glass and any(event.blocks(least) for event in self.events)
+        is_refused = least is not None and self.refused is not None and self.refused >= least
+        return not self.broken_glass and (is_refused or any(event.blocks(least) for event in self.events))
 
     @property
     def seen(self) -> Hashable:
         """What a reader sees of it; where it is written may differ."""
         change = None if self.change is None else replace(self.change, location=None, line=None)
         events = tuple((seen(event.cell), event.is_started, event.waived) for event in self.events)
-        return self.object, change, events, self.broken_glass
+        return self.object, change, events, self.broken_glass, self.refused
 
     @property
     def is_open(self) -> bool:
@@ -88,7 +92,7 @@ class Shared(Struct, frozen=True):
     location: Location | None = None
 
 
-class Check(Struct, frozen=True):
+class Check(Shown, Struct, frozen=True):
     """Everything that a report of ``check`` may show."""
 
     manifests: str

@@ -7,6 +7,7 @@ scaled. The maximum of an autoscaler and drains come later; they block only wher
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import inf
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Sh
 from kubesched_lint.commands.check.touched import touched, with_targets
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, ObjectChange, beside_running
+from kubesched_lint.commands.plan.changes import METADATA, REPLACED, ROLLS_OUT, ObjectChange, beside_running
 from kubesched_lint.commands.plan.judging import most_steps, placed
 from kubesched_lint.commands.plan.room import added_changes, only_new
 from kubesched_lint.commands.plan.running import as_it_runs
@@ -32,9 +33,10 @@ from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.model.policy import autoscaler_of
-from kubesched_lint.model.workload import KINDS, asked_to_survive, broken_glass_of
+from kubesched_lint.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.scheduler.eviction import preempting_priority
 from kubesched_lint.world.mutated import mutated
 from kubesched_lint.world.world import World
 
@@ -62,9 +64,10 @@ def check(
         scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
         objects = tuple(beside_running(after.manifests, cluster, after.options.namespace))
         parts = [_Part(scene, _started(scene, objects), rulebook, known) for scene in scenes]
-        ends, why_no_ends = placed(scenes)
+        moving = [scene for scene in scenes if _may_move_others(scene.after.world)]
+        ends, why_no_ends = placed(moving)
     names = [part.scene.name for part in parts]
-    placements = [(part.scene.name, end) for part, end in zip(parts, ends, strict=True) if end is not None]
+    placements = [(scene.name, end) for scene, end in zip(moving, ends, strict=True) if end is not None]
     started = named_once(
         (((part.scene.name,), one) for part in parts for one in part.started()), names, lambda one: one.seen
     )
@@ -80,7 +83,12 @@ def check(
         outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
         mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.world)}.values()),
         missing=tuple(_unknown_for_gaps(started, cluster)),
-        notes=(*notes, *said_once([(part.scene.name, part.simulation.notes) for part in parts]), *why_no_ends),
+        notes=(
+            *notes,
+            *said_once([(part.scene.name, part.simulation.notes) for part in parts]),
+            *why_no_ends,
+            *_absent_namespaces(started, after, cluster),
+        ),
         environments=tuple(filter(None, names)),
     )
 
@@ -101,11 +109,8 @@ class _Part:
         manifests, options = side.once.manifests, side.once.options
         self.simulation = _simulated(scene, frozenset(changes))
         self._report = held_against(_linted(scene, rulebook), known).report
-        self._survived = {
-            w.ref: (*options.survive, *asked_to_survive(w)) for w in manifests.inventory.workloads if w.ref in changes
-        }
-
-        self._broken_glass = {w.ref: broken_glass_of(w) for w in manifests.inventory.workloads if w.ref in changes}
+        self._written = {w.ref: w for w in manifests.inventory.workloads if w.ref in changes}
+        self._survived = {ref: (*options.survive, *asked_to_survive(w)) for ref, w in self._written.items()}
 
     @property
     def unchanged(self) -> frozenset[ObjectRef]:
@@ -119,7 +124,8 @@ class _Part:
             cells = rows[ref].cells if ref in rows else ()
             events = tuple(self._judged(ref, change, cell, findings) for cell in cells if _is_told(cell))
             open_ = tuple(finding for finding in findings if finding.suppressed is None)
-            yield Started(ref, change, events, open_, broken_glass=self._broken_glass.get(ref, ""))
+            refused = _refused(change, self._written[ref]) if change is not None else None
+            yield Started(ref, change, events, open_, broken_glass=broken_glass_of(self._written[ref]), refused=refused)
 
     def _judged(self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]) -> Judged:
         starts = {"deploy"} if change is not None else set()
@@ -169,6 +175,24 @@ def _started(scene: Scene, objects: Sequence[ObjectChange]) -> Mapping[ObjectRef
     return changes
 
 
+def _refused(change: ObjectChange, written: Workload) -> Severity | None:
+    """Return how sure it is that the API server refuses a change of what runs.
+
+    A webhook may have changed the template of a Job when it was created, and change it again.
+    """
+    if REPLACED not in change.actions or is_made_anew(written):
+        return None
+    return Severity.WARNING if written.kind == "Job" else Severity.ERROR
+
+
+def _may_move_others(world: World) -> bool:
+    """Return whether new pods may make pools add nodes, or evict pods: else no placement has to show how."""
+    assert world.cluster is not None, "what runs is in a cluster"
+    least = min((bound.pod.priority or 0 for bound in world.cluster.inventory.pods), default=inf)
+    pods = (world.member(workload).pod for workload in world.manifests.workloads)
+    return bool(world.pools) or any(preempting_priority(pod) > least for pod in pods)
+
+
 def _is_told(cell: Cell) -> bool:
     return cell.verdict != NONE and (cell.event != "drain" or cell.stuck)
 
@@ -196,6 +220,18 @@ def _linted(scene: Scene, rulebook: Rulebook) -> Report:
         return report_on(side.once.manifests, side.cluster, (), side.once.options, rulebook, world=side.written)
     except work.OutOfWorkError:
         return Report()  # the cells say what is not established
+
+
+def _absent_namespaces(started: Sequence[Started], after: Version, cluster: Cluster) -> Iterator[str]:
+    """Yield a note on namespaces that neither the cluster nor the files have: a tool may create them, or the API server
+    refuses what is in them.
+    """
+    if not cluster.has("Namespace"):
+        return
+    known = {one.name for part in (cluster.inventory, after.manifests.inventory) for one in part.namespaces}
+    for name in dict.fromkeys(one.object.namespace for one in started if one.object.namespace not in known):
+        whose = first_few([str(one.object) for one in started if one.object.namespace == name])
+        yield f"the namespace {name} does not exist: unless it is created first, the API server refuses {whose}"
 
 
 # --- what has to be known ---------------------------------------------------------------------------------------------

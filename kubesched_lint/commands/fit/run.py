@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +13,11 @@ from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.commands.limits import MOST_SCALED
+from kubesched_lint.commands.limits import MOST_PLACES, MOST_SCALED
 from kubesched_lint.engine import work
 from kubesched_lint.engine.limits import MOST_STEPS
 from kubesched_lint.engine.releases import not_modelled
+from kubesched_lint.engine.text import many
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_bounds import EventBounds
@@ -25,8 +26,10 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.notebook import Shown
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.world.mutated import mutation_notes
+from kubesched_lint.world.refused import refused_objects, sentence
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
@@ -34,6 +37,8 @@ from kubesched_lint.world.world import Member, World
 _MORE = 100
 """Pods for which pools are asked to add nodes."""
 _EFFORT = Effort(states=4_000, runs=1)
+_Group = tuple[str, str, str]
+"""Name, label and value of a zone or a node group."""
 
 
 class Counts(Struct, frozen=True):
@@ -41,6 +46,11 @@ class Counts(Struct, frozen=True):
 
     least: int
     most: int
+
+    @property
+    def certain(self) -> int | None:
+        """How many fit in every order and no more in any; None if that depends on the order."""
+        return self.most if self.least == self.most else None
 
     def __str__(self) -> str:
         return f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
@@ -57,13 +67,13 @@ class OnPools(Struct, frozen=True):
     message: str
 
 
-class Fit(Struct, frozen=True):
-    """The answer. ``placed`` is what kube-scheduler places one after another; it is one of the orders."""
+class Fit(Shown, Struct, frozen=True):
+    """The answer. ``placed`` is what kube-scheduler places one after another, one of the orders; None: not counted."""
 
     pods: str
     """In words: ``like Deployment shop/web``, ``with cpu 2 and memory 4Gi``."""
     counts: Counts
-    placed: int
+    placed: int | None
     binds: str
     """The scheduler's message about one pod more than it placed; empty if there are too many to count."""
     by_group: Mapping[str, Counts]
@@ -72,6 +82,8 @@ class Fit(Struct, frozen=True):
     running: int
     """Pods of the workload that run already."""
     assumes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """What was not counted, because there is too much of it."""
 
 
 def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, premises: Premises) -> Fit:
@@ -83,6 +95,9 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
     it = World(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
+    refused = refused_objects(it.world).get(workload.source)
+    if refused is not None:
+        raise ValueError(f"the API server refuses {workload}: {sentence(refused)}")
     refusal = it.world.admission.decision(workload).refusal
     if refusal is not None:
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
@@ -91,23 +106,36 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     with work.within(MOST_STEPS):
         today = _Counting(world.without_pools, more)
         counts = today.counts()
-        placed, binds = today.placed(counts.most)
-        nothing: Mapping[str, Counts] = {}
-        groups = work.tried(lambda: dict(_alone(world.without_pools, more)), nothing)
-        pools = _on_pools(world, more, counts.least) if world.pools else None
+        placed, binds = work.tried(lambda: today.placed(counts), (counts.certain, ""))
+        names = list(_groups(world.without_pools))
+        groups = dict(_alone(world.without_pools, more, names[:MOST_PLACES]))
+        pools = work.tried(lambda: _on_pools(world, more, counts.least), None, 1) if world.pools else None
     assumes = (*_assumes(world, premises), *mutation_notes(it.world))
-    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes)
+    left_out = tuple(_left_out(today, placed, len(names) - len(groups), misses_pools=bool(world.pools) and not pools))
+    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes, left_out)
+
+
+def _left_out(today: _Counting, placed: int | None, groups: int, *, misses_pools: bool) -> Iterator[str]:
+    if today.is_cut:
+        yield "whether more than the least are sure to fit"
+    if placed is None:
+        yield "how many kube-scheduler places"
+    if groups:
+        yield f"{many(groups, 'zone or node group', 'zones and node groups')}, each alone"
+    if misses_pools:
+        yield "what pools add"
 
 
 def _more_like(it: Member) -> Workload:
     """Return a workload of further pods, under a name of its own: those that run stay where they are, as any others.
 
-    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two.
+    The new pods have the revision of the running ones, so that ``matchLabelKeys`` compare the two. Its kind adopts no
+    pods without a controller, as a ReplicaSet would: those were counted as new ones that run already.
     """
     workload, running = it.workload, it.running_pods
     labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
     pod = replace(it.world.admission.pod_of(workload), labels=labels, preemption_policy="Never")
-    kind = workload.kind if workload.kind == "StatefulSet" else "ReplicaSet"
+    kind = workload.kind if workload.kind == "StatefulSet" else "Deployment"
     return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 
 
@@ -117,6 +145,8 @@ class _Counting:
     def __init__(self, world: World, workload: Workload) -> None:
         self._it = world.member(workload)
         self._setting = setting_of(world)
+        self.is_cut = False
+        """Whether the least may be too small, because there was too much to count."""
 
     def _asked(self, pods: int) -> Setting:
         return replace(self._setting, workloads=(replace(self._setting.workloads[0], replicas=pods),))
@@ -127,14 +157,18 @@ class _Counting:
     def counts(self) -> Counts:
         """Return both ends: the most by counting, the least as the largest number that is sure to fit."""
         most = min(self._count(MOST_SCALED).most.pods, MOST_SCALED)
-        low, high = 0, most
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._count(middle).is_fine:
-                low = middle
-            else:
-                high = middle - 1
-        return Counts(low, most) if low == most else self._searched(low, most)
+        low, high, middle = 0, most, most  # often all that may fit are sure to
+        try:
+            with work.within(work.share(0)):
+                while low < high:
+                    if self._count(middle).is_fine:
+                        low = middle
+                    else:
+                        high = middle - 1
+                    middle = (low + high + 1) // 2
+        except work.OutOfWorkError:
+            self.is_cut = True
+        return Counts(low, most) if low == most else work.tried(lambda: self._searched(low, most), Counts(low, most))
 
     def _searched(self, least: int, most: int) -> Counts:
         """Return what an exhaustive search leaves between the ends, if the workload is small enough for one."""
@@ -143,13 +177,14 @@ class _Counting:
             return Counts(least, most)
         return Counts(max(least, cell.bound.least), min(most, cell.bound.most))
 
-    def placed(self, most: int) -> tuple[int, str]:
+    def placed(self, counts: Counts) -> tuple[int | None, str]:
         """Return how many pods kube-scheduler places one after another, and what stops the next one.
 
         That is its message, or what counting says where no node stops it: a quota.
         """
+        most = counts.most
         if most > MOST_PODS_TRIED:
-            return most, ""
+            return counts.certain, ""
         state = lasting_state(self._it.world)
         with state.undone():
             copies = Copies(self._it.pod, self._it.workload.selector, most + 1)
@@ -159,23 +194,27 @@ class _Counting:
             return most + 1 - copies.left, message(diagnose(self._it.pod, state))
 
 
-def _alone(world: World, workload: Workload) -> Iterator[tuple[str, Counts]]:
-    """Yield what fits in each zone, then in each node group, if all pods must go there; nothing with one of them."""
-    groups = list(_groups(world))
-    for name, key, value in groups if len(groups) > 1 else ():
+def _alone(world: World, workload: Workload, groups: Sequence[_Group]) -> Iterator[tuple[str, Counts]]:
+    """Yield what fits in each group if all pods must go there, until the work for it has reached its limit."""
+    for number, (name, key, value) in enumerate(groups):
         pod = replace(workload.pod, node_selector={**workload.pod.node_selector, key: value})
         pinned = replace(workload, pod=pod)
         manifests = replace(world.manifests, workloads=(pinned,))
-        yield name, _Counting(world.with_manifests(manifests), pinned).counts()
+        counting = _Counting(world.with_manifests(manifests), pinned)
+        counts = work.tried(counting.counts, None, 2 * (len(groups) - number))
+        if counts is None or counting.is_cut:
+            return
+        yield name, counts
 
 
-def _groups(world: World) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, label, value) for each zone, then for each node group."""
+def _groups(world: World) -> Iterator[_Group]:
+    """Yield each zone, then each node group; nothing if there is one only, because all nodes are in it."""
     nodes = world.index.nodes
-    zones = {node.labels[ZONE] for node in nodes if ZONE in node.labels}
-    yield from ((f"zone {zone}", ZONE, zone) for zone in sorted(zones))
-    groups = {node.group for node in nodes if "=" in node.group}
-    yield from ((value, key, value) for key, _, value in (group.partition("=") for group in sorted(groups)))
+    zones = sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
+    groups = [group.partition("=") for group in sorted({node.group for node in nodes if "=" in node.group})]
+    if len(zones) + len(groups) > 1:
+        yield from ((f"zone {zone}", ZONE, zone) for zone in zones)
+        yield from ((value, key, value) for key, _, value in groups)
 
 
 def _on_pools(world: World, workload: Workload, today: int) -> OnPools:

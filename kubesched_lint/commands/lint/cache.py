@@ -217,7 +217,7 @@ def key_of(
             if item.rendering is not None:
                 return None
             about: object = (item.path, len(item.data), item.patch_of, item.in_kustomization, item.unrendered)
-            digest.update(repr((about, item.filling)).encode())
+            digest.update(repr((about, item.filling, item.delivered_by)).encode())
             digest.update(item.data)
         else:
             digest.update(repr(item).encode())

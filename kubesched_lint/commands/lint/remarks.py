@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from shutil import which
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -79,6 +78,8 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
     wrapping = Counter((u.kind, u.api_version, u.why) for u in manifests.unread if u.wraps_pod_template)
     overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
     if overlays:
+        from shutil import which
+
         where = overlays[0].rpartition("/")[0] or "."
         why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
         yield (

@@ -36,9 +36,9 @@ def extras_of(manifests: ManifestSet, cluster: Cluster, options: Options, findin
     return ReportExtras(simulation, _diagram(manifests, cluster, options, findings), notes)
 
 
-def effort_for(rows: int) -> Effort:
-    """Return the effort for a matrix with so many rows."""
-    return Effort() if rows <= FEW_ROWS else Effort(runs=1, nodes=1)
+def effort_for(rows: int, of_all: int = 0) -> Effort:
+    """Return the effort for a matrix with so many rows, one of several with so many rows together."""
+    return Effort() if rows <= FEW_ROWS and of_all <= MOST_ROWS else Effort(runs=1, nodes=1)
 
 
 def most_rows(nodes: int, cells: int = MOST_CELLS) -> int:

@@ -221,10 +221,12 @@ def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) ->
             yield from _fields(ours.value, theirs.value, theirs)
         return
     source = theirs if isinstance(theirs, Document) else None
-    for name, was, becomes in (
+    compared: tuple[tuple[str, object, object], ...] = (
         ("selector", old.selector, new.selector),
         ("podManagementPolicy", old.pod_management, new.pod_management),
-    ):
+        ("volumeClaimTemplates", _claims_of(old), _claims_of(new)),
+    )
+    for name, was, becomes in compared:
         if was is not None is not becomes and was != becomes:
             yield _field(("spec", name), "", "", source)
     at = new.pod.path[:-1]
@@ -234,6 +236,12 @@ def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) ->
             if value_at(written, path[len(at) :]) is not None:  # what only runs is a default, or set by another tool
                 was, becomes = (value_at(one, path[len(at) :]) for one in (template, written))
                 yield _field(path, was, becomes, source)
+
+
+def _claims_of(workload: Workload) -> object:
+    """Return what no default fills in of the claim templates; None without any, or if the cluster shows none."""
+    claims = [(c.name, c.request, tuple(sorted(c.access_modes)), c.volume_mode) for c in workload.claim_templates]
+    return sorted(claims) or None
 
 
 def _template(workload: Workload) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
 from kubesched_lint.manifests.document import Unread
+from kubesched_lint.notebook import Shown
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 
 
@@ -143,7 +144,7 @@ class StuckRollout(Struct, frozen=True):
     environments: tuple[str, ...] = ()
 
 
-class Plan(Struct, frozen=True):
+class Plan(Shown, Struct, frozen=True):
     """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
 
     before: str
@@ -183,6 +184,8 @@ class Plan(Struct, frozen=True):
     """The changed cells after the change that did not become better, to explain them."""
     environments: tuple[str, ...] = ()
     """The environments that were judged, if the manifests of a side have several."""
+    shadow: tuple[ObjectRef, ...] | None = None
+    """The objects that would have failed the run; None if it is not in shadow."""
 
     @property
     def same(self) -> int:
@@ -215,5 +218,17 @@ class Plan(Struct, frozen=True):
         """Whether it is established that the change makes something worse: a cell, an error that is new, or pods that
         stay Pending or a rollout that never ends, whatever was known of them before.
         """
-        is_cell = any(one.direction == WORSE or one.waiting(proven=True) is not None for one in self.workloads)
-        return is_cell or bool(self.never_end) or self.worst_finding is Severity.ERROR
+        return bool(self._worse or self.never_end) or self.worst_finding is Severity.ERROR
+
+    @property
+    def _worse(self) -> list[WorkloadPlan]:
+        return [one for one in self.workloads if one.direction == WORSE or one.waiting(proven=True) is not None]
+
+    def failing(self, least: Severity | None) -> tuple[ObjectRef, ...]:
+        """Return the objects that fail a run: whose findings of at least ``least`` are new, or whose rollout never
+        ends; with None, those for which something becomes worse.
+        """
+        found = [c.after for c in self.findings.changes if c.is_more_severe and c.after is not None]
+        named = [one.object for one in found if one.severity >= (least or Severity.ERROR) and one.object is not None]
+        worse = self._worse if least is None else []
+        return tuple(dict.fromkeys([*(one.object for one in (*worse, *self.never_end)), *named]))

@@ -54,15 +54,15 @@ def most_steps(*sides: Version) -> int:
     return MOST_STEPS + STEPS_EACH * max(len(side.manifests.documents) for side in sides)
 
 
-def simulated(scenes: Sequence[Scene], events: Sequence[str]) -> list[Rows]:
-    """Return the cells of each environment, for the workloads that the change may touch there."""
+def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> list[Rows]:
+    """Return the cells of each environment, for the workloads that the change may touch there; ``rows`` as in plan."""
     # With one environment, each side has a quarter for its cells, and a sixth for its findings; what one leaves, those
     # after it may use.
     left = 2 * len(scenes) + 2
     found: list[Rows] = []
     for scene in scenes:
-        first = _part(left, partial(_simulated, scene.before, scene, events))
-        found.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events))))
+        first = _part(left, partial(_simulated, scene.before, scene, events, rows))
+        found.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events, rows))))
         left -= 2
     return found
 
@@ -118,13 +118,13 @@ def _part(parts: int, compute: Callable[[], T]) -> T:
         return compute()
 
 
-def _simulated(side: Side, scene: Scene, events: Sequence[str]) -> SimulationReport | None:
+def _simulated(side: Side, scene: Scene, events: Sequence[str], of_all: int) -> SimulationReport | None:
     once, rows = side.once, scene.shown
     if not rows:
         return None
     where = f" in {scene.name}" if scene.name else ""
     titled(f"simulating {many(len(rows), 'workload')} of {once.name}{where}")
-    effort = effort_for(len(rows))
+    effort = effort_for(len(rows), of_all)
     return simulate(once.manifests, side.cluster, once.options, events, effort, only=rows, written=side.written)
 
 
@@ -152,7 +152,7 @@ def _ends(scene: Scene, resources: Sequence[str], parts: int) -> tuple[Ends | No
             for turn, side in enumerate(scene.sides)
         )
     except work.OutOfWorkError as reason:
-        return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
+        return None, (f"what the change does to room, evictions and added nodes is unknown: {reason}",)
     return (old, new), ()
 
 

@@ -104,6 +104,7 @@ class _Judged(Struct, frozen=True):
         return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
 
     def notes(self) -> Iterator[str]:
+        yield from self.scene.left_out
         if self.rows[1] is not None:
             yield from self.rows[1].notes
         if self.running:
@@ -131,10 +132,12 @@ def plan(
     running: bool = False,
     former: Cluster | None = None,
     terraform: TerraformPools | None = None,
+    rows: int = 0,
 ) -> Plan:
     """Return the plan. With ``running``, ``before`` are the workloads that run in the cluster.
 
     ``former`` is the cluster before the change, if the change edits its files; ``terraform`` changes node groups.
+    The matrices of this and other plans of a run have about so many ``rows`` together.
 
     Pods that run in the cluster belong to a workload of either side; they are gone where that side does not have it.
     Raises UnknownRuleError, and ValueError for an unknown event or environment.
@@ -145,12 +148,12 @@ def plan(
     clusters, pools, about_pools = _changed_cluster(former, cluster, terraform)
     with work.within(most_steps(before, after)):
         scenes, notes = scenes_of(before, after, clusters, running=running)
-        rows = simulated(scenes, events)
+        cells = simulated(scenes, events, rows)
         lint = linted(before, after, scenes, clusters, rulebook, running=running)
         ends, why_no_ends = placed(scenes)
     parts = [
         _Judged(scene, both, placements, running, dict(cell_changes(*both)))
-        for scene, both, placements in zip(scenes, rows, ends, strict=True)
+        for scene, both, placements in zip(scenes, cells, ends, strict=True)
     ]
     names = tuple(filter(None, (scene.name for scene in scenes)))
     told = [f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods]

@@ -61,6 +61,16 @@ class Scene(Struct, frozen=True):
     """The workloads that may use fewer nodes than before."""
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """A note on the touched workloads that are not among ``shown``."""
+        if len(self.shown) == len(self.touched):
+            return ()
+        return (
+            f"cells of {len(self.shown):,} of {len(self.touched):,} affected workloads were compared, "
+            "changed ones first",
+        )
+
+    @property
     def sides(self) -> tuple[Side, Side]:
         return self.before, self.after
 
@@ -185,8 +195,8 @@ def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
     touched = (reached & subjects) | changes.keys()
     lost = () if is_same else tuple(losses(ours.world, theirs.world, subjects))
     first = (changes, {loss.object for loss in lost})
-    shown, notes = _rows(touched, first, len(clusters[1].inventory.nodes))
-    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, (*notes, *told), pools, lost)
+    shown = _rows(touched, first, len(clusters[1].inventory.nodes))
+    return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, told, pools, lost)
 
 
 def clusters_of(before: Version, after: Version, clusters: Clusters, *, running: bool) -> Clusters:
@@ -217,16 +227,9 @@ def _world(side: Version, cluster: Cluster) -> World:
     return World(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
 
 
-def _rows(
-    touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int
-) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
-    """Return the workloads to simulate, and a note on those that are too many.
-
-    Changed ones come first, then those that lose nodes, which are the parts of ``before``.
-    """
+def _rows(touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int) -> frozenset[ObjectRef]:
+    """Return the workloads to simulate: first those in the parts of ``before``, changed or on fewer nodes."""
     most = most_rows(nodes, MOST_CELLS)
     if len(touched) <= most:
-        return frozenset(touched), ()
-    first = sorted(touched, key=lambda ref: (*(ref not in part for part in before), str(ref)))[:most]
-    note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
-    return frozenset(first), (note,)
+        return frozenset(touched)
+    return frozenset(sorted(touched, key=lambda ref: (*(ref not in part for part in before), str(ref)))[:most])

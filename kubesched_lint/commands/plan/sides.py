@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, chdir, contextmanager
+from contextlib import ExitStack, chdir
+from functools import cache, partial
 
 from msgspec import Struct, field
 
@@ -23,6 +24,7 @@ from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import (
     HEAD,
     CommitError,
+    Copy,
     as_relative,
     commit_of,
     copy_of,
@@ -76,36 +78,72 @@ def changed_submodules(before: Side, after: Side) -> Iterator[InputError]:
             yield InputError(path, why)
 
 
-@contextmanager
-def sides_of(
-    base: str, paths: Sequence[str], beside: Sequence[str] = (), *, whole: bool = False
-) -> Iterator[tuple[Side, Side]]:
-    """Yield (before, after) of ``base``: a commit, a range of commits, or an existing file or folder.
+class Commits:
+    """Looks up commits and copies their files, once for all plans of a run. The copies last as long as ``stack``."""
 
-    The copy of a commit has the files ``beside`` the paths, too, if they are in the repository; ``whole``: it has all
-    files, because the paths are entry points, from which any may be reached. Raises SideError.
-    """
-    given = tuple(paths)
-    if os.path.lexists(base):
-        roots = (base, given[0]) if len(given) == 1 else (os.curdir, os.curdir)
-        yield Side(base, (base,), root=roots[0]), Side(first_few(given), given, root=roots[1])
-        return
-    first, dots, last = _parted(base)
-    with ExitStack() as stack:
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._trees: dict[str, WorkTree] = {}
+        self._copies: dict[tuple[str, str], Copy] = {}
+        self._of = cache(commit_of)
+        self._where_left = cache(where_left)
+        self._submodules = cache(partial(submodules_of, paths=(os.curdir,)))
+        self._staged = cache(partial(staged_submodules, paths=(os.curdir,)))
+
+    def sides_of(
+        self, base: str, paths: Sequence[str], beside: Sequence[str] = (), *, whole: bool = False
+    ) -> tuple[Side, Side]:
+        """Return (before, after) of ``base``: a commit, a range of commits, or an existing file or folder.
+
+        The copy of a commit has the files ``beside`` the paths, too, if they are in the repository; ``whole``: it has
+        all files, because the paths are entry points, from which any may be reached. Raises SideError.
+        """
+        given = tuple(paths)
+        if os.path.lexists(base):
+            roots = (base, given[0]) if len(given) == 1 else (os.curdir, os.curdir)
+            return Side(base, (base,), root=roots[0]), Side(first_few(given), given, root=roots[1])
+        first, dots, last = _parted(base)
         try:
-            tree = _work_tree(given)
+            tree = self._work_tree(given)
             reached = (tree.top,) if whole else ()
-            head = commit_of(tree, last) if dots else ""
-            after = _copied(stack, tree, head, last, given, reached) if dots else _checked_out(tree, given)
-            start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
-            is_older = dots != ".." and start != commit_of(tree, first)
+            head = self._of(tree, last) if dots else ""
+            after = self._copied(tree, head, last, given, reached) if dots else self._checked_out(tree, given)
+            start = self._of(tree, first) if dots == ".." else self._where_left(tree, first, last)
+            is_older = dots != ".." and start != self._of(tree, first)
             name = f"where {last} left {first}" if is_older else first
-            before = _copied(stack, tree, start, name, given, (*beside, *reached))
+            before = self._copied(tree, start, name, given, (*beside, *reached))
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):
             raise SideError(f"neither {before.name} nor {after.name} has {first_few(given)}")
-        yield before, after
+        return before, after
+
+    def _work_tree(self, paths: Sequence[str]) -> WorkTree:
+        """Return the work tree that has all paths. Raises SideError."""
+        if "-" in paths:
+            raise SideError("standard input is in no commit: give a file or folder as BASE")
+        try:
+            trees = {tree.top: tree for tree in map(tree_of, paths)}
+        except NoWorkTreeError as error:
+            raise SideError(f"{error}: give a file or folder as BASE") from None
+        if len(trees) > 1:
+            raise SideError(f"the paths are in several git repositories: {', '.join(trees)}")
+        top, tree = next(iter(trees.items()))
+        return self._trees.setdefault(top, tree)
+
+    def _copied(self, tree: WorkTree, commit: str, name: str, paths: Sequence[str], beside: Sequence[str]) -> Side:
+        """Return the side of a commit, from a copy in which relative paths stay the same."""
+        copy = self._copies.get((tree.top, commit))
+        if copy is None:
+            copy = self._copies[tree.top, commit] = self._stack.enter_context(copy_of([(tree, commit)]))
+        copy.bring(map(os.path.realpath, paths))
+        copy.bring(real for path in beside if is_within(real := os.path.realpath(path), tree.top))
+        words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
+        given = tuple(map(as_relative, paths))
+        return Side(words, given, copy.here, _as_seen(tree, self._submodules(tree, commit), paths))
+
+    def _checked_out(self, tree: WorkTree, paths: tuple[str, ...]) -> Side:
+        return Side(WORK_TREE, paths, submodules=_as_seen(tree, self._staged(tree), paths))
 
 
 def _parted(base: str) -> tuple[str, str, str]:
@@ -117,40 +155,12 @@ def _parted(base: str) -> tuple[str, str, str]:
     return base, "", HEAD
 
 
-def _work_tree(paths: Sequence[str]) -> WorkTree:
-    """Return the work tree that has all paths. Raises SideError."""
-    if "-" in paths:
-        raise SideError("standard input is in no commit: give a file or folder as BASE")
-    try:
-        trees = {tree.top: tree for tree in map(tree_of, paths)}
-    except NoWorkTreeError as error:
-        raise SideError(f"{error}: give a file or folder as BASE") from None
-    if len(trees) > 1:
-        raise SideError(f"the paths are in several git repositories: {', '.join(trees)}")
-    return next(iter(trees.values()))
-
-
-def _copied(
-    stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Sequence[str], beside: Sequence[str]
-) -> Side:
-    """Return the side of a commit, from a copy in which relative paths stay the same."""
-    copy = stack.enter_context(copy_of([(tree, commit)]))
-    copy.bring(map(os.path.realpath, paths))
-    copy.bring(real for path in beside if is_within(real := os.path.realpath(path), tree.top))
-    words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
-    given = tuple(map(as_relative, paths))
-    return Side(words, given, copy.here, _as_seen(tree, submodules_of(tree, commit, _within(tree, paths))))
-
-
-def _checked_out(tree: WorkTree, paths: tuple[str, ...]) -> Side:
-    return Side(WORK_TREE, paths, submodules=_as_seen(tree, staged_submodules(tree, _within(tree, paths))))
-
-
-def _as_seen(tree: WorkTree, submodules: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the submodules by their paths from the current folder."""
-    here = os.path.realpath(os.curdir)
-    return {os.path.relpath(os.path.join(tree.top, path), here): commit for path, commit in submodules.items()}
-
-
-def _within(tree: WorkTree, paths: Sequence[str]) -> Sequence[str]:
-    return [os.path.relpath(os.path.realpath(path), tree.top) for path in paths]
+def _as_seen(tree: WorkTree, submodules: Mapping[str, str], paths: Sequence[str]) -> Mapping[str, str]:
+    """Return the submodules below the paths by their paths from the current folder."""
+    here, below = os.path.realpath(os.curdir), [os.path.realpath(path) for path in paths]
+    there = {os.path.join(tree.top, path): commit for path, commit in submodules.items()}
+    return {
+        os.path.relpath(path, here): commit
+        for path, commit in there.items()
+        if any(is_within(path, folder) for folder in below)
+    }

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.found import Plan, workloads_once
 from kubesched_lint.commands.simulate.found import merged
-from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import named_once, said_once
-from kubesched_lint.project.finding_changes import FindingChanges, seen
+from kubesched_lint.linter.environments import named_once, said_once, unless_all
+from kubesched_lint.project.finding_changes import FindingChanges, of_whole_findings, seen
 
 Part = tuple[str, Plan]
 """(name of a target, its plan)."""
@@ -76,9 +75,8 @@ def _findings(parts: Sequence[Part]) -> FindingChanges:
 
     So what moves from one target to another is new in one of them and gone in the other.
     """
-    unchanged: dict[Severity, int] = {}
-    for _, plan in parts:
-        for severity, count in plan.findings.unchanged.items():
-            unchanged[severity] = unchanged.get(severity, 0) + count
+    names = [name for name, _ in parts]
     told = (((name,), change) for name, plan in parts for change in plan.findings.changes)
-    return FindingChanges(named_once(told, [name for name, _ in parts], seen), unchanged)
+    changes = of_whole_findings(named_once(told, names, seen))
+    same = tuple(finding for _, plan in parts for finding in plan.findings.same)
+    return FindingChanges(tuple(replace(c, environments=unless_all(c.environments, names)) for c in changes), same)

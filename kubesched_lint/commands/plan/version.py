@@ -50,6 +50,12 @@ class Version(Struct, frozen=True):
         return next((why for path, of, why in found if of in ("", kind) and _is_below(at, path)), "")
 
 
+def check_not_empty(*versions: Version) -> None:
+    """Raise ValueError if no version has an object: a path is wrong then, and no change would be no answer."""
+    if all(version.manifests.is_empty for version in versions):
+        raise ValueError("no Kubernetes object found: nothing was compared")
+
+
 def as_far_as_read(change: ObjectChange, before: Version, after: Version) -> ObjectChange:
     """Return the change; what one side only seems to lack, because it was not read there, is UNREAD."""
     if change.location is None or change.actions not in ((CREATED,), (REMOVED,)):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.worlds import CronRuns, cron_runs
+from kubesched_lint.analysis.worlds import cron_runs, with_cron_runs
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine import work
 from kubesched_lint.engine.places import ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, Cell, nothing
+from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, nothing
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.bad_ends import holds_alone
 from kubesched_lint.verdicts.table import Table
@@ -32,22 +33,28 @@ def rows_of_runs(
     only: Collection[ObjectRef] | None,
 ) -> Iterator[tuple[Workload, Row]]:
     """Yield each CronJob with its row, which has a number of its own; the other events do not concern a run."""
-    everybody = cron_runs(world)
-    runs = {run.ref: cron_job for cron_job, run in everybody.runs.items() if only is None or cron_job.ref in only}
+    of = cron_runs(world)
+    runs = {run.ref: cron_job for cron_job, run in of.items() if only is None or cron_job.ref in only}
     if not runs or RUN not in events:
         return
-    table = Table(everybody.world, cluster, effort, prepared, runs)
-    for row in table.scored(table.weighed([RUN])):
-        (cell,) = row.cells
-        cron_job = runs[table.setting.workloads[row.number].ref]
-        shown = _alone(cell, everybody)
+    short = ((cron_job, Row(0, (cut_short(RUN, cron_job.replicas, work.WHY),))) for cron_job in runs.values())
+    found = work.tried(
+        lambda: list(_judged(Table(with_cron_runs(world), cluster, effort, prepared, runs), runs)), None, 2
+    )
+    for cron_job, row in short if found is None else found:  # the rows of all other workloads stand
+        shown = _alone(row.cells[0], of)
         yield cron_job, replace(row, cells=tuple(shown if event == RUN else nothing(event) for event in events))
 
 
-def _alone(cell: Cell, everybody: CronRuns) -> Cell:
+def _judged(table: Table, runs: Mapping[ObjectRef, Workload]) -> Iterator[tuple[Workload, Row]]:
+    for row in table.scored(table.weighed([RUN])):
+        yield runs[table.setting.workloads[row.number].ref], row
+
+
+def _alone(cell: Cell, runs: Collection[Workload]) -> Cell:
     """Return what is left of a cell if the runs of other CronJobs may not be there."""
-    if len(everybody.runs) == 1:
+    if len(runs) == 1:
         return cell
-    if cell.verdict == BAD and not holds_alone(cell, everybody.runs):
+    if cell.verdict == BAD and not holds_alone(cell, runs):
         return replace(cell, proven=False, missing=(*cell.missing, f"whether {_OVERLAP}"))
     return replace(cell, assumes=(*cell.assumes, _OVERLAP))

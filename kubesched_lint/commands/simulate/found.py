@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
+from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
 from kubesched_lint.engine.places import Location
 from kubesched_lint.findings import InputError
 from kubesched_lint.lifecycle.matrix import Row
@@ -31,7 +32,7 @@ class WorkloadSkew(Struct, frozen=True):
     """Where it holds; none if in all."""
 
 
-T = TypeVar("T", Shortage, WorkloadSkew)
+T = TypeVar("T", Shortage, ShortAfterLoss, WorkloadSkew)
 
 
 class SimulationReport(Struct, frozen=True):
@@ -42,6 +43,7 @@ class SimulationReport(Struct, frozen=True):
     rows: tuple[Row, ...]
     shortages: tuple[Shortage, ...] = ()
     """What is proven for every order and no row shows, such as what the set lacks whichever pods wait."""
+    short_after_losses: tuple[ShortAfterLoss, ...] = ()
     skews: tuple[WorkloadSkew, ...] = ()
     before: Picture | None = None
     after: Picture | None = None
@@ -100,6 +102,7 @@ def merged(
         tuple(dict.fromkeys(event for _, part in parts for event in part.events)),
         tuple(row for row, _ in rows),
         named_once(_told(parts, lambda part: part.shortages), names, lambda one: (one.message, one.workloads)),
+        named_once(_told(parts, lambda part: part.short_after_losses), names, lambda one: (one.message, one.lost)),
         named_once(_told(parts, lambda part: part.skews), names, _seen_of_skew),
         errors=tuple(dict.fromkeys(error for _, part in parts for error in part.errors)),
         notes=(*said_once([(name, part.notes) for name, part in parts]), *notes),

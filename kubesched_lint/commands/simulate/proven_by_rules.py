@@ -101,11 +101,13 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
     Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
     counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
     """
-    if cell.verdict == BAD and cell.proven and cell.why.partition(";")[0] == NO_NODE:
-        return replace(cell, why=one.finding.evidence.text)
-    if cell.verdict == NONE or (cell.proven and cell.verdict in (FINE, BAD)):
+    evidence, cause = one.finding.evidence, one.finding.message.partition(": ")[2]
+    if cell.verdict == BAD and cell.proven:
+        says_nothing = cell.why.partition(";")[0] == NO_NODE
+        return replace(cell, cause=cause, why=evidence.text if says_nothing else cell.why)
+    if cell.verdict == NONE or (cell.proven and cell.verdict == FINE):
         return cell
-    evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
+    pending = one.hazard.values.get("pending")
     lacks = pending if isinstance(pending, int) else 1
     fit = max(cell.wanted - lacks, min(running, cell.wanted))
     stuck = cell.event == "rollout" or fit >= cell.wanted
@@ -125,6 +127,7 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
         proven=True,
         text=words(cell.event, cell.wanted, bound, stuck=stuck, always_stuck=stuck),
         why=evidence.text,
+        cause=cause,
         message=hang or cell.message,
         says=_EVENTS_BEGIN if hang else cell.says,
         blamed=one.workload,

@@ -29,6 +29,7 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
     with_proofs,
 )
 from kubesched_lint.commands.simulate.scaling import scale_events
+from kubesched_lint.commands.simulate.short_set import short_sets
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.engine import work
@@ -40,7 +41,7 @@ from kubesched_lint.lifecycle.at_once import at_once
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
 from kubesched_lint.lifecycle.picture import Picture, picture
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, zones
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.sizes import scaled_to, size_after
 from kubesched_lint.lifecycle.skew import Skew, skews
@@ -50,6 +51,7 @@ from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.verdicts.table import WHOLE, Table
@@ -238,6 +240,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (*events, *supposed),
         (*rows, *with_proofs(of_runs, workloads, errors, {})),
         tuple(shortages(errors, workloads)),
+        work.tried(lambda: tuple(short_sets(world, frozenset(events))), ()),
         skewed or (),
         before,
         after,
@@ -297,6 +300,15 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
             yield from (WorkloadSkew(workload, skew) for skew in known[alike])
 
 
+def _without_zones(events: Sequence[str], setting: Setting) -> Iterator[str]:
+    """Say why no zone can be lost, and how to lose nodes by another label."""
+    if "zone-loss" in events and setting.nodes and not zones(setting):
+        key = grouping_key(setting.pods, setting.index)
+        value = next(iter(setting.index.domains(key)), "")
+        instead = f"; --lose {key}={value} loses the nodes with this label" if value else ""
+        yield f"no zones: no node has the label {ZONE}{instead}"
+
+
 def _first(names: Sequence[str]) -> str:
     return first_few(names)
 
@@ -343,5 +355,6 @@ def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
     yield from mutation_notes(world)
+    yield from _without_zones(asked.events, setting)
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

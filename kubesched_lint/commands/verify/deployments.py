@@ -260,4 +260,4 @@ def _figures(forecast: Forecast, phase: RecordedPhase, account: Agreement) -> No
         account.count("cells proven", holds=cell.proven)
         account.count("cells of one value", holds=established and cell.bound.is_single)
         if not established:
-            account.count("inside, of cells that are not established", holds=_is_inside(cell, seen))
+            account.count("inside, of unknown cells", holds=_is_inside(cell, seen))

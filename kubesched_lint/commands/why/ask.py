@@ -13,6 +13,7 @@ from kubesched_lint.analysis.beside import Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
 from kubesched_lint.analysis.limits import MOST_PODS_TRIED
+from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.placing import Copies, Placing
 from kubesched_lint.analysis.plan import TODAY
 from kubesched_lint.analysis.pool_notes import verdict_note
@@ -26,6 +27,7 @@ from kubesched_lint.controllers.daemonset import targets, with_daemon_toleration
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.engine.limits import MOST_STEPS
 from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.releases import not_modelled
 from kubesched_lint.engine.text import first_few, plural
 from kubesched_lint.engine.work import OutOfWorkError, share, within
 from kubesched_lint.linter.duplicate_definitions import one_of_each
@@ -116,6 +118,12 @@ def answers(question: Question, manifests: Inventory, cluster: Cluster) -> list[
         else:
             same.append(one.name)
     return [Answer(tuple(filter(None, names)), told) for told, names in found]
+
+
+def with_premises(found: Answer, question: Question, cluster: Cluster) -> Answer:
+    """Return the answer with notes on what is assumed for all pods."""
+    more = (*not_modelled(question.kubernetes_version, cluster.server_version), *agreement(cluster, question.premises))
+    return replace(found, explanation=replace(found.explanation, notes=(*found.explanation.notes, *more)))
 
 
 def _answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:

@@ -30,6 +30,7 @@ _CLOUDS = {
     "karpenter.azure.com": "azure",
     "karpenter.k8s.gcp": "gcp",
 }
+_V1 = "karpenter.sh/v1"
 _NODE_CLASSES = {"EC2NodeClass": "aws", "AKSNodeClass": "azure", "GCENodeClass": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 # Karpenter replaces these labels by their stable names (NormalizedLabels).
@@ -67,8 +68,18 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
         cloud=_cloud(mapping(inner, "nodeClassRef", at), (*at, "nodeClassRef")) or cloud_of_keys(wanted),
         limits=limits,
         weight=integer(spec, "weight", ("spec",)) or 0,
+        expires_after=_expires_after(value, inner, at),
+        drain_limit=text(inner, "terminationGracePeriod", at),
         source=source,
     )
+
+
+def _expires_after(value: Value, inner: Value, at: Path) -> str:
+    """Return when a node expires. Before v1, a node with pods that must not be disrupted did not."""
+    if value.get("apiVersion", _V1) != _V1:
+        return ""
+    written = text(inner, "expireAfter", at) or "720h"
+    return "" if written == "Never" else written
 
 
 def _cloud(node_class: Value, at: Path) -> str:

@@ -277,6 +277,7 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
         _limits(status, "used", ("status",)) if status else None,
         (*map(QuotaScope, texts(spec, "scopes", _SPEC)), *scopes),
         source,
+        status is None or "hard" in status,
     )
 
 

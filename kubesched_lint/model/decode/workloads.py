@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.engine.places import Manifest, Path, Source
 from kubesched_lint.model.decode.fields import (
     Value,
@@ -24,7 +26,7 @@ from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import SCALED, Strategy, Workload
+from kubesched_lint.model.workload import EVICTION_NOTES, SCALED, Strategy, Workload
 
 
 def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
@@ -54,6 +56,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         min_ready_seconds=count(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
         labels=own_labels,
         annotations=labels(meta, "annotations", ("metadata",)),
+        eviction_notes=_eviction_notes(template_meta),
         uid=text(meta, "uid", ("metadata",)),
         # A template in a manifest can be read again from the document; one from a snapshot cannot, so it is kept.
         template=None if isinstance(source, Manifest) and source.value is value else template,
@@ -61,6 +64,13 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         order=order,
         **(replicas | _of_kind(kind, spec, namespace, source)),
     )
+
+
+def _eviction_notes(template_meta: Value) -> tuple[tuple[str, str], ...]:
+    written = template_meta.get("annotations")
+    if not isinstance(written, dict):
+        return ()
+    return tuple((key, written[key]) for key in EVICTION_NOTES if isinstance(written.get(key), str))
 
 
 def _selector(kind: str, spec: Value, pod: Pod) -> Selector | None:
@@ -90,7 +100,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
     match kind:
         case "Deployment":
             return {
-                "strategy": _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%"),
+                "strategy": _deployment_strategy(spec),
                 "suspended": "paused" if spec.get("paused") is True else "",
             }
         case "DaemonSet":
@@ -130,6 +140,12 @@ def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
 def _suspended(spec: Value) -> dict[str, Any]:
     """Return ``suspended`` if ``suspend`` is true; validation reports other types."""
     return {"suspended": "suspended"} if spec.get("suspend") is True else {}
+
+
+def _deployment_strategy(spec: Value) -> Strategy:
+    strategy = _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%")
+    deadline = spec.get("progressDeadlineSeconds")  # words alone depend on it: a wrong type is left to validation
+    return replace(strategy, progress_deadline=deadline) if isinstance(deadline, int) else strategy
 
 
 def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:

@@ -13,7 +13,7 @@ from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.plan_result import result, started
 from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line, esc
+from kubesched_lint.report.words import at, at_line, esc, shadowed
 
 _SIGNS = {WORSE: "✕", BETTER: "✓"}
 _OF_CELLS = {WORSE: "error", BETTER: "fine"}
@@ -26,7 +26,8 @@ def as_html(plan: Plan) -> Iterator[str]:
     yield from head(result(plan), scripted=False)
     yield "<main>\n"
     yield f'<section class="summary"><h1>{esc(result(plan))}</h1>\n'
-    yield from (f"<p>{esc(line)}</p>" for line in (started(plan), words.judged(plan)) if line)
+    shadow = "" if plan.shadow is None else shadowed(plan.shadow)
+    yield from (f"<p>{esc(line)}</p>" for line in (started(plan), shadow, words.judged(plan)) if line)
     yield "</section>\n"
     if plan.errors:
         yield from part(
@@ -35,12 +36,11 @@ def as_html(plan: Plan) -> Iterator[str]:
     if rows.changed:
         yield from part("changed", "Changed", _entries(rows.changed))
     other = [*map(finding_line, rows.findings), *rows.lines]
-    counted = [*filter(None, (rows.same, rows.room))]
     if rows.elsewhere or other:
         entries = _entries(rows.elsewhere) if rows.elsewhere else ()
         yield from part("elsewhere", "Elsewhere", (*entries, *(_list(other) if other else ())))
-    if counted:
-        yield from _list(counted)
+    if rows.same:
+        yield from _list([rows.same])
     yield from _in_full(plan)
     yield "</main>\n</body>\n</html>\n"
 

@@ -17,7 +17,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.engine.text import SHOWN, and_more, many, plural
-from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.node import HOSTNAME, ZONE, domain_word
 from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 
@@ -91,7 +91,7 @@ def _zones(diagram: ClusterDiagram) -> list[_Domain]:
 
 
 def _counted(key: str, domains: int) -> str:
-    return many(domains, "zone") if key == ZONE else f"{many(domains, 'domain')} of {esc(key)}"
+    return f"{domains:,} {esc(domain_word(key, domains))}"
 
 
 def _room(wide: int) -> int:
@@ -217,11 +217,11 @@ def _focus(diagram: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
     if focus.key == diagram.key:
         found["zones"] = [domain.value for domain in usable]
     if focus.key == HOSTNAME:
-        found["text"] = f"each node is a domain of its own: {len(usable):,} usable"
+        found["text"] = f"{many(len(usable), 'node')} that it can use"
     elif focus.key:
         found["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
         lacking = sum(domain.nodes for domain in domains if not domain.value)
-        found["text"] = f"{many(len(usable), 'usable domain')}" + (
-            f"; {many(lacking, 'node')} without the key" if lacking else ""
-        )
+        without = f"; {many(lacking, 'node')} without this label" if lacking else ""
+        places = many(len(usable), "zone" if focus.key == ZONE else "value")  # the key stands before it
+        found["text"] = f"{places} that it can use{without}"
     return found

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial, reduce
+from itertools import compress, count, repeat
 from math import floor, sqrt
-from operator import add
+from operator import add, ne
 from typing import cast
 
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.limits import MOST_KEPT
-from kubesched_lint.cluster.nodeset import NodeSet, grouped
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.engine import work
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
@@ -195,12 +196,30 @@ class PerNode:
     def levels(self, nodes: NodeSet) -> Levels:
         numbers = list(zip(*self._rows, strict=True))
         if numbers != self._numbers:
-            new = set(numbers).difference(self._known)
-            work.spend(len(numbers) // 16 + work.LOOK * len(new))
-            for different in new:
-                self._known[different] = self._scored(different)
-            self._numbers, self._levels = numbers, grouped(enumerate(map(self._known.__getitem__, numbers)))
+            self._count(numbers)
         return among(self._levels, nodes)
+
+    def _count(self, numbers: list[tuple[float, ...]]) -> None:
+        changed = [*compress(count(), map(ne, numbers, self._numbers or repeat(None)))]
+        new = {numbers[position] for position in changed}.difference(self._known)
+        work.spend(len(numbers) // 16 + work.LOOK * len(new))
+        for different in new:
+            self._known[different] = self._scored(different)
+        if len(changed) > len(numbers) // 8:  # else it is faster to move these alone
+            self._levels = grouped(enumerate(map(self._known.__getitem__, numbers)))
+        else:
+            for position in changed:
+                self._move(position, self._known[self._numbers[position]], self._known[numbers[position]])
+        self._numbers = numbers
+
+    def _move(self, position: int, before: int, after: int) -> None:
+        """Give a node another value."""
+        node = only(position)
+        self._levels[after] = self._levels.get(after, EMPTY) | node
+        if after != before and not (left := self._levels[before] & ~node):
+            del self._levels[before]
+        elif after != before:
+            self._levels[before] = left
 
     def _scored(self, numbers: tuple[float, ...]) -> int:
         half = len(numbers) // 2

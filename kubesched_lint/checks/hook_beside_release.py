@@ -1,0 +1,45 @@
+"""A hook that runs on upgrades runs beside the old release: it needs room that the release leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.analysis.joint import GROUPS, demands_of, most_placeable
+from kubesched_lint.analysis.limits import MOST_SOLVED
+from kubesched_lint.analysis.problem import Demand
+from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.text import many
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.world.phases import hook_beside
+from kubesched_lint.world.world import Member, World, once_per_world
+
+_ANNOTATIONS: Path = ("metadata", "annotations")
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    """Say nothing where nodes may be added, or where the release does not fit even without the hook."""
+    hook, count, usable = hook_beside(it.workload.annotations), it.replicas, it.usable
+    if not (hook and count and usable) or it.world.pools or it.world.is_elastic:
+        return
+    if usable & it.world.index.unknown_resources or not _fits(it.world):
+        return
+    release = demands_of(it.world)
+    wanted = sum(one.count for one in release) + count
+    placed = most_placeable(it.world, [*release, Demand(it.workload, it.pod, count, usable)], GROUPS)
+    if placed < wanted:
+        yield Hazard(
+            at=_ANNOTATIONS,
+            evidence=pattern(
+                f"{many(wanted - count, 'pod')} of the release and {count} of the hook, and room for {placed} together"
+            ),
+            values={"hook": hook, "count": count, "missing": wanted - placed},
+        )
+
+
+@once_per_world
+def _fits(world: World) -> bool:
+    """Whether counting shows no obstacle for the release without its hooks."""
+    release: Sequence[Demand] = demands_of(world)
+    if not 0 < len(release) <= MOST_SOLVED:
+        return False
+    return most_placeable(world, release, GROUPS) == sum(one.count for one in release)

@@ -1,0 +1,71 @@
+"""What the whole set lacks after a loss, in words: one line for nodes and one for zones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from msgspec import Struct
+
+from kubesched_lint.analysis.after_losses import Short, short_after_losses
+from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.world.device_premises import set_premises
+from kubesched_lint.world.world import World
+
+_WHAT = {"node-loss": "node", "zone-loss": "zone"}
+
+
+class ShortAfterLoss(Struct, frozen=True):
+    """Pods that surely wait after a loss, of which the order decides whose they are."""
+
+    event: str
+    message: str
+    because: str
+    """The proof."""
+    lost: tuple[str, ...]
+    """The nodes or zones: the loss of any of them is enough."""
+    waiting: int
+    """The least number of pods that wait."""
+    workloads: tuple[ObjectRef, ...]
+    """Those whose pods may be the ones."""
+    assumes: tuple[str, ...]
+    is_elastic: bool
+    """Whether an autoscaler may add nodes, so that they wait only until then."""
+    environments: tuple[str, ...] = ()
+    """Where it holds, if not in all environments that were judged."""
+
+
+def short_sets(world: World, events: Set[str]) -> Iterator[ShortAfterLoss]:
+    """Yield what these events leave short, for every scheduler and every order."""
+    for short in short_after_losses(world) if events & _WHAT.keys() else ():
+        if short.event in events:
+            placed = short.wanted - short.waiting
+            yield ShortAfterLoss(
+                short.event,
+                _message(short),
+                f"{short.wanted} pods > {placed}, the most by {short.because} without {short.lost[0]}",
+                short.lost,
+                short.waiting,
+                tuple(demand.workload.ref for demand in short.demands),
+                tuple(_premises(short, world)),
+                world.is_elastic,
+            )
+
+
+def _message(short: Short) -> str:
+    what, number = _WHAT[short.event], len(short.lost)
+    if number == short.of > 1:
+        when = f"whichever of the {short.of} {what}s is lost"
+    elif number == 1:
+        when = f"after {what} {short.lost[0]} is lost"
+    else:
+        when = f"after any of {number} {what}s is lost ({first_few(short.lost)})"
+    of = f"the {many(short.wanted, 'pod')} of {many(len(short.demands), 'workload')}"
+    wait = plural(short.waiting, "waits", "wait")
+    return f"{when}, at least {short.waiting} of {of} {wait} for {short.because}; the order decides which"
+
+
+def _premises(short: Short, world: World) -> Iterator[str]:
+    yield from set_premises([demand.workload.pod for demand in short.demands], world)
+    if world.is_elastic and world.cluster is not None:
+        yield world.cluster.elastic_premise

@@ -1,0 +1,124 @@
+"""What a set lacks as a whole after a loss: no end of that loss has fewer pods without a node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume
+
+from kubesched_lint import load_cluster
+from kubesched_lint.analysis.after_losses import short_after_losses
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.verdicts import outcome
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.report.simulation_report import as_json, as_text
+from kubesched_lint.world.world import World
+from tests import drawn as st
+from tests.drawn import given
+from tests.hostile.shapes import stream
+from tests.lifecycle.enclosed import thorough
+from tests.lifecycle.simulated import ZONE, asking, other, report_of, sketch, workload
+from tests.lifecycle.test_guests import guest
+
+CLASSES = [other("PriorityClass", name, "scheduling.k8s.io/v1", value=rank) for name, rank in (("top", 9), ("low", -9))]
+
+
+def world_of(cluster: Cluster, *objects: dict) -> World:
+    found = manifest_set(documents("set.yaml", stream([*CLASSES, *objects]).encode(), is_read), "default")
+    return World(found.inventory, cluster)
+
+
+def ends_of(world: World, event: str, lost: str) -> Iterator[FinalState]:
+    """Yield ends of traces of the whole set, and of every scheduler where a search is small and nobody preempts."""
+    setting = setting_of(world)
+    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
+    stories = [story_of(setting, everybody, expected=False, most_states=0, runs=4, preempting=True)]
+    if len({pod.priority for pod in setting.pods}) == 1:
+        search = story_of(setting, everybody, expected=False, most_states=600)
+        stories += [search] * search.sound
+    for number in everybody:
+        ends = EventOutcomes(setting, everybody, stories, names).ends(event, number) or ()
+        yield from (end for end in ends if end.where == lost)
+
+
+def missing(end: FinalState) -> int:
+    """Return how many pods of all workloads lack in the state of an end."""
+    transitions = end.phase.transitions
+    counts = transitions.counts(end.state)
+    ended = (outcome(transitions, desired, counts) for desired in end.story.desired_states.values())
+    return sum(max(one.wanted - one.bound, 0) for one in ended)
+
+
+@st.composite
+def worlds(draw) -> World:
+    """Two workloads and one that takes most of what room is left, of several priorities, beside pods of others."""
+    zones, each = draw(st.sampled_from(["a", "ab", "abc"])), draw(st.integers(1, 2))
+    guests = [guest(f"g{i}", f"w-{draw(st.sampled_from(zones))}-1", "200m") for i in range(draw(st.integers(0, 2)))]
+    nodes = len(zones) * each
+    left, made = 10 * nodes - 2 * len(guests), []
+    for name in ("web", "db", "etc"):
+        size = draw(st.sampled_from([1, 3, 6]))
+        spec = asking(f"{100 * size}m")
+        if draw(st.integers(0, 3)) == 0:
+            spec["priorityClassName"] = draw(st.sampled_from(["top", "low"]))
+        if draw(st.integers(0, 5)) == 0:
+            spec["nodeSelector"] = {ZONE: draw(st.sampled_from(zones))}
+        kind = draw(st.sampled_from(["Deployment", "StatefulSet", "DaemonSet"] if name == "web" else ["Deployment"]))
+        count = max(left // size, 1) if name == "etc" else draw(st.integers(1, 3))
+        left -= size * (nodes if kind == "DaemonSet" else count)
+        made.append(workload(kind, name, None if kind == "DaemonSet" else count, spec))
+    return world_of(sketch(each, zones, "1", "110", *guests), *made)
+
+
+@thorough
+@given(worlds())
+def test_no_end_of_a_loss_lacks_fewer_pods_than_the_set_surely_does(world):
+    told = short_after_losses(world)
+    assume(told)
+    for short in told:
+        for lost in short.lost:
+            for end in ends_of(world, short.event, lost):
+                assert missing(end) >= short.waiting, (short.event, lost, short.because)
+
+
+def test_one_line_above_the_matrix_says_how_many_wait_whichever_they_are():
+    """Six pods of two workloads on three nodes for two each: four stay where one is lost."""
+    cluster = sketch(1, "abc", "2")
+    made = (workload("Deployment", name, 3, asking("900m")) for name in ("web", "db"))
+    found = report_of(cluster, *made, events=("node-loss", "zone-loss"))
+    head = as_text(found).splitlines()
+    wait = "is lost, at least 2 of the 6 pods of 2 workloads wait for cpu; the order decides which"
+    assert head[:2] == [f"whichever of the 3 nodes {wait}", f"whichever of the 3 zones {wait}"]
+    node, zone = json.loads(as_json(found))["shortAfterLosses"]
+    assert (node["event"], node["waiting"], zone["event"], len(zone["lost"])) == ("node-loss", 2, "zone-loss", 3)
+    assert node["because"] == f"6 pods > 4, the most by cpu without {node['lost'][0]}"
+    assert not found.is_bad
+
+
+@pytest.mark.parametrize(
+    ("events", "count", "cpu"),
+    [(("deploy", "drain"), 3, "900m"), (("node-loss",), 2, "900m"), (("node-loss",), 3, "1100m")],
+    ids=["nothing is lost", "they fit", "too large without a loss"],
+)
+def test_nothing_is_said_where_a_loss_leaves_no_set_short(events, count, cpu):
+    made = (workload("Deployment", name, count, asking(cpu)) for name in ("web", "db"))
+    assert not report_of(sketch(1, "abc", "2"), *made, events=events).short_after_losses
+
+
+def test_what_one_workload_lacks_its_row_says():
+    assert not report_of(sketch(1, "abc", "2"), workload("Deployment", "web", 6, asking("900m"))).short_after_losses
+
+
+def test_an_autoscaler_may_add_what_is_short():
+    room = {"cpu": "2", "memory": "16Gi", "pods": "110"}
+    nodes = [other("Node", f"n{i}", status={"allocatable": room}) for i in range(3)]
+    cluster = load_cluster(objects=nodes, elastic=True)
+    found = report_of(cluster, *(workload("Deployment", name, 3, asking("900m")) for name in ("web", "db")))
+    assert as_text(found).splitlines()[0].endswith("which, unless an autoscaler adds a node")

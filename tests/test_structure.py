@@ -39,7 +39,10 @@ SEARCHES = {
     "scheduler/pod_groups.py",  # nodes for each pod of a gang
     "verdicts/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
-SOLVER = {"lifecycle/filling.py"}
+SOLVER = {
+    "analysis/programme.py",  # a set on classes of nodes
+    "lifecycle/filling.py",  # pods on groups of nodes
+}
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from kubesched_lint import work
 from kubesched_lint.analysis.spread import counted_nodes, spread_room
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.world.neighbours import answers
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from kubesched_lint.analysis.problem import Demand, Problem
 
 _SECONDS = 5.0
+_SOLVING = 2_000
+"""Steps of ``work`` for one programme, beside those for its columns."""
 Row = tuple[Mapping[int, float], float]
 """Coefficients by variable, and the upper bound of their sum."""
 
@@ -32,6 +35,7 @@ def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
     model.setOptionValue("time_limit", _SECONDS)
     model.setOptionValue("threads", 1)
     columns = _columns(problem)
+    work.spend(_SOLVING + work.CALL * len(columns))
     for demand, place in columns:
         model.addVar(0, problem.limit(problem.demands[demand], problem.classes[place]))
     for i in range(len(columns)):

@@ -124,7 +124,7 @@ def test_the_hook_itself_has_no_finding(work: Path) -> None:
 
 
 def test_flux_applies_the_application_after_the_check() -> None:
-    check, application = documents("flux.yaml")
+    check, application = documents("flux.yaml.example")
     assert application["spec"]["dependsOn"] == [{"name": check["metadata"]["name"]}]
     assert check["spec"]["wait"]
     assert check["spec"]["force"], "a Job cannot be changed"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint import work
 from kubesched_lint.analysis.spread import counted_nodes, spread_room
+from kubesched_lint.engine import work
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.world.neighbours import answers
 from kubesched_lint.world.running import running_match

@@ -479,7 +479,8 @@ def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
     jobs = _jobs_beside(setting, event, short)
     if jobs:
         return f"whether the pods of {first_few(jobs)} have ended by then: {quota} counts them{numbers}"
-    return f"a proof: {quota} may refuse pods, which is not simulated{numbers}"
+    namespace = setting.workloads[short].namespace
+    return f"a proof: {quota} may refuse pods of namespace {namespace}{numbers}"
 
 
 def _jobs_beside(setting: Setting, event: str, number: int) -> Sequence[str]:

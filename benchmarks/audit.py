@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.snapshot import lean, nodes, pods
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.audit.run import audit
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.audit_text import verdict
+from kubesched_lint.report.audit.as_text import verdict
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
 
 KINDS = (
     "Node", "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Namespace", "PersistentVolumeClaim",

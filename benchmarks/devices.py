@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import lowest
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.devices import (
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import lowest
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.devices import (
     Device,
     DeviceClaimTemplate,
     DeviceClass,
@@ -30,12 +30,12 @@ from kubesched_lint.model.devices import (
     NodeAccess,
     ResourceSlice,
 )
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Container, Pod, PodClaim
-from kubesched_lint.scheduler.devices.life import bound_devices, with_made_claims
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Container, Pod, PodClaim
+from kubesched_lint.engine.scheduler.devices.life import bound_devices, with_made_claims
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.scoring import score
 
 DRIVER, PER_NODE = "gpu.example.com", 8
 GOAL_SECONDS, GOAL_RATIO, GOAL_GROWTH = 3.0, 4.0, 1.2

@@ -17,21 +17,21 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from msgspec.structs import replace
 
 from benchmarks.lifecycle import manifest
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.drain.plan import DrainPlan
 from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.engine.model.policy import ReplicaSet
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.model.policy import ReplicaSet
-from kubesched_lint.model.workload import Workload
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 30.0
 _HASH = "5d4f9"

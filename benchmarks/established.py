@@ -22,15 +22,15 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 APART = re.compile(r"not modelled|does not tell|not in the snapshot|is not known")
 """What the reasons say of cells that no better counting could establish."""

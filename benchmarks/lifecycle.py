@@ -15,13 +15,13 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 10.0
 

@@ -92,7 +92,7 @@ def make(folder: Path, count: int) -> None:
 
 def cpu(work: Callable[[], object]) -> float:
     """Seconds, the best of three, each with empty caches."""
-    from kubesched_lint.manifests import fast_reader, places
+    from kubesched_lint.sources.manifests.yaml import fast_reader, places
 
     best = float("inf")
     for _ in range(3):
@@ -120,13 +120,13 @@ def measure(folder: str) -> bool:
     """Prints the table; whether every goal was met."""
     import yaml
 
-    from kubesched_lint.manifests.document import Document
-    from kubesched_lint.manifests.files import find_files
-    from kubesched_lint.manifests.full_reader import tree
-    from kubesched_lint.manifests.inputs import InputFile
-    from kubesched_lint.manifests.loader import documents_of
-    from kubesched_lint.manifests.split import parts
-    from kubesched_lint.model.decode.objects import is_read
+    from kubesched_lint.engine.model.decode.objects import is_read
+    from kubesched_lint.sources.manifests.document import Document
+    from kubesched_lint.sources.manifests.files import find_files
+    from kubesched_lint.sources.manifests.inputs import InputFile
+    from kubesched_lint.sources.manifests.loader import documents_of
+    from kubesched_lint.sources.manifests.yaml.full_reader import tree
+    from kubesched_lint.sources.manifests.yaml.split import parts
 
     files = [file for file in find_files([folder]) if isinstance(file, InputFile)]
     texts = [file.data.decode("utf-8", "replace") for file in files]

@@ -17,15 +17,15 @@ from random import Random
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from kubesched_lint.cluster.read import read_cluster  # noqa: E402
+from kubesched_lint.engine.model.decode.objects import is_read  # noqa: E402
 from kubesched_lint.linter.lint import lint  # noqa: E402
 from kubesched_lint.linter.options import Options  # noqa: E402
 from kubesched_lint.linter.reading import ManifestSet, manifest_set  # noqa: E402
-from kubesched_lint.manifests.loader import documents  # noqa: E402
-from kubesched_lint.model.decode.objects import is_read  # noqa: E402
 from kubesched_lint.rulebook.library import Rulebook  # noqa: E402
 from kubesched_lint.rulebook.own import rulebook_with  # noqa: E402
 from kubesched_lint.rulebook.rule import Rule  # noqa: E402
+from kubesched_lint.sources.clusters.read import read_cluster  # noqa: E402
+from kubesched_lint.sources.manifests.loader import documents  # noqa: E402
 
 RULES = ROOT / "examples" / "rules"
 SKETCH = ROOT / "fixtures" / "clusters" / "three-zones.yaml"

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import (
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
     Pod,
@@ -28,7 +27,8 @@ from kubesched_lint.model.pod import (
     SpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.scheduler.scoring import score
 
 NODES, REPLICAS, RUNNING, CLASSES = 1_000, 1_000, 30_000, 3_000
 GOAL = 3.0

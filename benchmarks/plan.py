@@ -18,16 +18,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.lifecycle import NODES, WORKLOADS, manifest, nodes
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.loader import documents
 
 MOST = {"image": 1.0, "scaled": 2.5, "all larger": 3.0}
 """Largest ratio to the reference."""

@@ -16,13 +16,21 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, Taint
-from kubesched_lint.model.pod import BoundPod, Container, HostPort, Pod, PodAffinityTerm, SpreadConstraint, Toleration
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
+    BoundPod,
+    Container,
+    HostPort,
+    Pod,
+    PodAffinityTerm,
+    SpreadConstraint,
+    Toleration,
+)
+from kubesched_lint.engine.scheduler.framework import diagnose
 
 ZONES = ("a", "b", "c")
 GOAL = 5.0

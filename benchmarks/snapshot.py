@@ -256,7 +256,7 @@ def figures(pod_count: int, node_count: int) -> bool:
         for name, path in (("read_cluster", file), ("read_cluster, gzip", packed)):
             work = f"c = read_cluster({str(path)!r})"
             counts = "len(c.inventory.pods), 'pods,', len({p.pod for p in c.inventory.pods}), 'distinct'"
-            rows.append((name, measured("from kubesched_lint.cluster.read import read_cluster", work, counts)))
+            rows.append((name, measured("from kubesched_lint.sources.clusters.read import read_cluster", work, counts)))
         manifests = Path(folder, "manifests")
         manifests.mkdir()
         plain_manifests(manifests, 100)

@@ -11,9 +11,10 @@ from __future__ import annotations
 # The command line loads this module at each start, so names are imported on first use.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.remedy import Remedy
-    from kubesched_lint.engine.errors import UncheckedError
-    from kubesched_lint.engine.places import Location, ObjectRef, Span
+    from kubesched_lint.engine.base.errors import UncheckedError
+    from kubesched_lint.engine.base.places import Location, ObjectRef, Span
+    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.explaining.remedies.remedy import Remedy
     from kubesched_lint.findings import (
         Edit,
         Evidence,
@@ -54,10 +55,9 @@ if TYPE_CHECKING:
         simulate,
         why,
     )
-    from kubesched_lint.manifests.changes import Append, Put, Remove, Rename
-    from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
     from kubesched_lint.rulebook.package_facts import Facts
+    from kubesched_lint.sources.manifests.changes import Append, Put, Remove, Rename
     from kubesched_lint.version import __version__
 
 __all__ = [
@@ -115,9 +115,11 @@ __all__ = [
 
 _HOMES = {
     "Facts": "rulebook.package_facts",
-    "Remedy": "analysis.remedy",
-    **dict.fromkeys(("Append", "Put", "Remove", "Rename"), "manifests.changes"),
-    "Workload": "model.workload",
+    "Remedy": "explaining.remedies.remedy",
+    **dict.fromkeys(("Append", "Put", "Remove", "Rename"), "sources.manifests.changes"),
+    "Workload": "engine.model.workload",
+    **dict.fromkeys(("Location", "ObjectRef", "Span"), "engine.base.places"),
+    "UncheckedError": "engine.base.errors",
     "Rulebook": "rulebook.library",
     "UnknownRuleError": "rulebook.library",
     "__version__": "version",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from kubesched_lint.engine.text import seconds_of
+from kubesched_lint.engine.base.text import seconds_of
 
 VARIABLE = "KUBESCHED_LINT_NOW"
 """The environment's variable for another time: ``2027-03-01`` or ``2027-03-01T12:00:00+00:00``."""

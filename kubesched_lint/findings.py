@@ -10,10 +10,10 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
-from kubesched_lint.engine.places import Location, ObjectRef, Path, Source, Span
-from kubesched_lint.engine.text import first_few, many, not_read
+from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Source, Span
+from kubesched_lint.engine.base.text import first_few, many, not_read
+from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.notebook import Shown
-from kubesched_lint.world.not_read import Release
 
 
 class Severity(IntEnum):

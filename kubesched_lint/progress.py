@@ -1,8 +1,8 @@
 """One line on a terminal that says what a long command does, from its third second on.
 
 A command shows the line with ``with shown("planning the drain of 9 nodes")``, and the core says with ``at("wave 3")``
-(``engine/steps.py``) how far it is. The seconds go on counting with every ``work.spend``, so that no thread is needed.
-Where standard error is no terminal nothing is printed, and what the core says costs next to nothing.
+(``engine/base/steps.py``) how far it is. The seconds go on counting with every ``work.spend``, so that no thread is
+needed. Where standard error is no terminal nothing is printed, and what the core says costs next to nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from time import monotonic
 
-from kubesched_lint.engine import steps, work
+from kubesched_lint.engine.base import steps, work
 from kubesched_lint.printing import overwrite
 
 AFTER = 2.0

@@ -3,8 +3,8 @@
     pip download --no-deps kubernetes-validate==1.37.0
     python scripts/build_schemas.py kubernetes_validate-1.37.0-py3-none-any.whl
 
-It writes one file for every modelled version to ``kubesched_lint/validation/data``: lines that
-map each type to its fields, as ``name=code`` separated by spaces. ``kubesched_lint/validation/schema.py`` explains the
+It writes one file for every modelled version to ``kubesched_lint/engine/apiserver/data``: lines that map each type to
+its fields, as ``name=code`` separated by spaces. ``kubesched_lint/engine/apiserver/values/schema.py`` explains the
 codes. The schemas call every enumeration a string, but the API server's messages name the Go type. So
 ``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
 """
@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from kubesched_lint.engine.releases import MODELLED
+from kubesched_lint.engine.base.releases import MODELLED
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "kubesched_lint" / "validation" / "data"

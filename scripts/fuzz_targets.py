@@ -26,7 +26,7 @@ def held(path: str, line: int, column: int, text: str) -> None:
 
 
 def text_of(data: bytes) -> str:
-    from kubesched_lint.manifests import split
+    from kubesched_lint.sources.manifests.yaml import split
 
     found = split.text_of("x", data)
     return found if isinstance(found, str) else ""
@@ -34,12 +34,12 @@ def text_of(data: bytes) -> str:
 
 def manifests(data: bytes) -> None:
     """The manifest reader as ``lint`` uses it."""
+    from kubesched_lint.engine.apiserver.validate import validate
+    from kubesched_lint.engine.model.decode.objects import is_read
     from kubesched_lint.linter.reading import manifest_set
     from kubesched_lint.linter.waivers import find_waivers
-    from kubesched_lint.manifests.document import Document
-    from kubesched_lint.manifests.loader import documents
-    from kubesched_lint.model.decode.objects import is_read
-    from kubesched_lint.validation.validate import validate
+    from kubesched_lint.sources.manifests.document import Document
+    from kubesched_lint.sources.manifests.loader import documents
 
     text = text_of(data)
     path = "m.json" if data[:1] == b"{" else "m.yaml"
@@ -62,8 +62,8 @@ def manifests(data: bytes) -> None:
 
 def clusters(data: bytes) -> None:
     """The reader of snapshots, kubectl's output and sketches."""
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.engine.cluster.cluster import ClusterError
+    from kubesched_lint.sources.clusters.read import cluster_from
 
     for name in ("c.json", "c.yaml"):
         try:
@@ -163,9 +163,9 @@ def simulate(data: bytes) -> None:
 
 def kustomizations(data: bytes) -> None:
     """The files of a kustomization; nothing is rendered, and nothing outside its repository is read or passed on."""
-    from kubesched_lint.manifests.inputs import KUSTOMIZATIONS
-    from kubesched_lint.manifests.kustomization import listing
-    from kubesched_lint.manifests.kustomize_tree import tree_of
+    from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS
+    from kubesched_lint.sources.manifests.kustomization import listing
+    from kubesched_lint.sources.manifests.kustomize.tree import tree_of
 
     folder = Path("kustomized")
     for inside in ("b", "c", ".git"):
@@ -248,8 +248,8 @@ def redaction(data: bytes) -> None:
     """An object under pseudonyms keeps its type and contains no private word."""
     import msgspec
 
-    from kubesched_lint.cluster.capture.resources import RESOURCES
-    from kubesched_lint.cluster.redact import Redactor
+    from kubesched_lint.sources.capture.resources import RESOURCES
+    from kubesched_lint.sources.redaction.redact import Redactor
 
     try:
         value = json.loads(data)

@@ -54,8 +54,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member, *, least: int) -> Iterator[Hazard]:

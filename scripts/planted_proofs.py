@@ -22,24 +22,24 @@ from pathlib import Path as File
 from random import Random
 from types import CodeType, FunctionType, ModuleType
 
-from kubesched_lint.analysis import attempts
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.placing import attempts
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.rulebook.examples import Example, Trial
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
 
 SHARED = (
-    "analysis.joint",
-    "analysis.ports",
-    "analysis.rollout",
-    "analysis.spread",
-    "analysis.wanted",
-    "analysis.zone_pins",
-    "scheduler.capacity",
-    "world.neighbours",
+    "engine.placing.together.joint",
+    "explaining.crowding.ports",
+    "engine.placing.rollout",
+    "engine.placing.together.spread",
+    "engine.placing.wanted",
+    "explaining.near_misses.zone_pins",
+    "engine.scheduler.capacity",
+    "engine.scenario.others.neighbours",
 )
 EVENTS = ("deploy", "rollout")
 EACH = 20

@@ -102,6 +102,6 @@ def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _refuted_proofs_raise() -> None:
     """A proof that a run of the model beats is printed as a warning to users, and fails a test."""
-    from kubesched_lint.analysis import attempts
+    from kubesched_lint.engine.placing import attempts
 
     attempts.raising = True

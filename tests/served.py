@@ -53,7 +53,7 @@ def served() -> Iterator[Path]:
 
 def _serve(address: str) -> None:
     """Fork for each client, so that the programs of a pipe run at once."""
-    from kubesched_lint.analysis import attempts
+    from kubesched_lint.engine.placing import attempts
 
     attempts.raising = True  # as in the tests
     import_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
-from kubesched_lint.engine.identity import ByIdentity, Itself, each_once
+from kubesched_lint.engine.base.identity import ByIdentity, Itself, each_once
 
 
 class Thing(list[int]):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.partly_compared import Distinct, PartlyCompared, same_values
+from kubesched_lint.engine.base.partly_compared import Distinct, PartlyCompared, same_values
 
 
 class Toleration(PartlyCompared, frozen=True):

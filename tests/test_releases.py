@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from kubesched_lint import load_cluster
 from kubesched_lint.cli.app import app
-from kubesched_lint.engine import quirks as rows
-from kubesched_lint.engine.quirks import QUIRKS, has
-from kubesched_lint.engine.releases import MODELLED, RECORDED, is_asked_for, is_newer, judged_by, minor_of, release
+from kubesched_lint.engine.base import quirks as rows
+from kubesched_lint.engine.base.quirks import QUIRKS, has
+from kubesched_lint.engine.base.releases import MODELLED, RECORDED, is_asked_for, is_newer, judged_by, minor_of, release
 from kubesched_lint.library import lint
 
 OLDEST, NEWEST = MODELLED[0], MODELLED[-1]

@@ -13,35 +13,35 @@ LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
 JOINS = {
-    "admission/admission.py",  # workloads and quotas
-    "analysis/ports.py",  # users of one host port
-    "cluster/labelled.py",  # selectors and the pods that they select
-    "cluster/postings.py",  # pods and the selectors that select them
-    "lifecycle/contention.py",  # parts of a set and all that may exist beside each
-    "lifecycle/least.py",  # losses and the workloads that they concern
-    "lifecycle/hypotheses.py",  # lost nodes and all others
-    "lifecycle/unreachable.py",  # losses and the domains of a spread
-    "scheduler/devices/alike.py",  # devices and the selectors that look at them
+    "engine/admission/admission.py",  # workloads and quotas
+    "explaining/crowding/ports.py",  # users of one host port
+    "engine/cluster/labelled.py",  # selectors and the pods that they select
+    "engine/cluster/postings.py",  # pods and the selectors that select them
+    "engine/bounds/competition/contention.py",  # parts of a set and all that may exist beside each
+    "engine/bounds/least.py",  # losses and the workloads that they concern
+    "engine/events/search/hypotheses.py",  # lost nodes and all others
+    "engine/bounds/unreachable.py",  # losses and the domains of a spread
+    "engine/scheduler/devices/alike.py",  # devices and the selectors that look at them
     "linter/duplicate_definitions.py",  # files and definitions
     "linter/variants.py",  # folders and definitions
     "rulebook/cel/cost.py",  # own rules and values
-    "scheduler/scores/node_resources.py",  # pods and nodes with different numbers
+    "engine/scheduler/scores/node_resources.py",  # pods and nodes with different numbers
 }
 SEARCHES = {
-    "lifecycle/counted.py",  # cells of the table
-    "lifecycle/explore.py",  # states and courses
-    "lifecycle/gangs.py",  # orders of a gang
-    "lifecycle/stored_volumes.py",  # states and the volumes of all
-    "lifecycle/statefulset_pods.py",  # ordinals
-    "lifecycle/stories.py",  # starts of courses
-    "scheduler/devices/allocator.py",  # devices for a claim
-    "scheduler/framework.py",  # nodes for a pod
-    "scheduler/pod_groups.py",  # nodes for each pod of a gang
-    "verdicts/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
+    "engine/bounds/counted.py",  # cells of the table
+    "engine/events/search/explore.py",  # states and courses
+    "engine/events/transitions/gangs.py",  # orders of a gang
+    "engine/events/transitions/stored_volumes.py",  # states and the volumes of all
+    "engine/events/transitions/statefulset_pods.py",  # ordinals
+    "engine/events/start/stories.py",  # starts of courses
+    "engine/scheduler/devices/allocator.py",  # devices for a claim
+    "engine/scheduler/framework.py",  # nodes for a pod
+    "engine/scheduler/pod_groups.py",  # nodes for each pod of a gang
+    "explaining/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
 SOLVER = {
-    "analysis/programme.py",  # a set on classes of nodes
-    "lifecycle/filling.py",  # pods on groups of nodes
+    "engine/placing/together/programme.py",  # a set on classes of nodes
+    "engine/bounds/competition/filling.py",  # pods on groups of nodes
 }
 
 
@@ -117,4 +117,6 @@ def test_limits_are_few_and_each_says_what_a_user_sees() -> None:
                     silent.add((file, name))
     assert 60 < len(names) <= 100
     assert silent == set()
-    assert elsewhere == {("scheduler/scores/levels.py", "MAX_NODE_SCORE")}, "the scheduler's highest score is no limit"
+    assert elsewhere == {("engine/scheduler/scores/levels.py", "MAX_NODE_SCORE")}, (
+        "the scheduler's highest score is no limit"
+    )

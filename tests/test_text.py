@@ -7,8 +7,18 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.engine import text as texts
-from kubesched_lint.engine.text import and_more, brief, closest, did_you_mean, first_few, joined, many, misspelt, plural
+from kubesched_lint.engine.base import text as texts
+from kubesched_lint.engine.base.text import (
+    and_more,
+    brief,
+    closest,
+    did_you_mean,
+    first_few,
+    joined,
+    many,
+    misspelt,
+    plural,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
 from kubesched_lint.checks._reasons import is_uncreated, reason
-from kubesched_lint.controllers.bounds import daemon_bounds
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.answers.event_bounds import PORTS
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.controllers.bounds import daemon_bounds
+from kubesched_lint.engine.model.resources import request_path
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
+from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.bad_ends import BadEnd
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, proof
-from kubesched_lint.lifecycle.event_bounds import PORTS
-from kubesched_lint.model.resources import request_path
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.verdicts.bad_ends import BadEnd
-from kubesched_lint.world.claims import class_without_volumes
-from kubesched_lint.world.world import Member
 
 UNLESS = "unless"
 """Value of a hazard: the premises without which its proof would be an error."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.engine.text import SHOWN
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.validation.causes import Cause, field_of
-from kubesched_lint.validation.refusals import Refusals
-from kubesched_lint.world.refused import REQUIRED, UNKNOWN_FIELD
+from kubesched_lint.engine.apiserver.refusals import Refusals
+from kubesched_lint.engine.apiserver.values.causes import Cause, field_of
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.base.text import SHOWN
+from kubesched_lint.explaining.refused import REQUIRED, UNKNOWN_FIELD
+from kubesched_lint.sources.manifests.document import Document
 
 
 class Mistakes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kubesched_lint.analysis.device_room import DeviceRoom, Request
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.device_premises import device_premise
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.room import DeviceRoom, Request
 from kubesched_lint.findings import Evidence, proof
-from kubesched_lint.world.device_premises import device_premise
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.world import Member
 
 _READ = re.compile(
     r"""device\.(?:attributes|capacity)\s*\[\s*["']([^"']+)["']\s*\]\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])"""

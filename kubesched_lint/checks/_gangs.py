@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.analysis.gang_answers import Answer
-from kubesched_lint.analysis.gangs import answers
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.world.gangs import Gang, gangs_of
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.placing.gangs.answers import Answer
+from kubesched_lint.engine.placing.gangs.fit import answers
+from kubesched_lint.engine.scenario.gangs import Gang, gangs_of
+from kubesched_lint.engine.scenario.world import World
 
 
 def answers_about(world: World) -> Sequence[Answer]:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
-from kubesched_lint.analysis.too_large import exceeds, fits, if_tolerated, is_missing_device
-from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import is_extended, request_path
+from kubesched_lint.engine.scenario.others.room import left_by_others, shortages_on, too_small
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.capacity import Shortage
+from kubesched_lint.explaining.near_misses.too_large import exceeds, fits, if_tolerated, is_missing_device
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import is_extended, request_path
-from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.room import left_by_others, shortages_on, too_small
-from kubesched_lint.world.world import Member
 
 
 def of_daemons(it: Member) -> Iterator[Hazard]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.model.node import ZONE, domain_word
+from kubesched_lint.engine.scenario.others.room import most_apart
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import ZONE, domain_word
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import most_apart
-from kubesched_lint.world.world import Member, World
 
 
 def left_pending(it: Member, of: str) -> Iterator[Hazard]:

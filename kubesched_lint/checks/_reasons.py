@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import lowest
-from kubesched_lint.engine.text import first_few, many
-from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS
-from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
-from kubesched_lint.lifecycle.setting import LOSSES
-from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.model.quantity import show
-from kubesched_lint.scheduler.framework import UNASKED
-from kubesched_lint.verdicts.bad_ends import BadEnd
-from kubesched_lint.world.premises import count_existing
-from kubesched_lint.world.world import Member
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.answers.event_bounds import NO_NODE, PORTS
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.ledger import PODS
+from kubesched_lint.engine.cluster.nodeset import lowest
+from kubesched_lint.engine.events.start.setting import LOSSES
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.placing.rollout import fenceposts
+from kubesched_lint.engine.placing.together.spread import spread_room
+from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
+from kubesched_lint.engine.scenario.premises import count_existing
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.framework import UNASKED
+from kubesched_lint.explaining.bad_ends import BadEnd
 
 
 def reason(it: Member, end: BadEnd) -> str:

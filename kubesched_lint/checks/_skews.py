@@ -7,16 +7,16 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.checks._limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.limits import MOST_PODS
-from kubesched_lint.lifecycle.sizes import scale_event
-from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member, World, once_per_world
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.limits import MOST_PODS
+from kubesched_lint.engine.events.start.sizes import scale_event
+from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.skew import Skew, skews
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 _RUNS_OF_A_ROLLOUT, _RUNS_OF_SCALING = 5, 10
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.model.policy import LimitRange
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.policy import LimitRange
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.document import Document
 
 _VARIANTS = {"PodSecurity": "security", "LimitRanger": "limits", "validation": "limits"}
 _OWN_RULES = ("priorityClassName", "runtimeClassName")

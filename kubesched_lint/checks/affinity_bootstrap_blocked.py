@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.cluster.nodeset import EMPTY
+from kubesched_lint.engine.cluster.nodeset import EMPTY
+from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
+from kubesched_lint.engine.placing.rollout import fenceposts
+from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import make_preferred
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
-from kubesched_lint.world.neighbours import may_be_answered_by_set
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.ledger import PODS
+from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
+from kubesched_lint.engine.scenario.others.room import most_copies, most_free, nodes_near_running, tightest_resource
+from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
+from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import make_preferred
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.quantity import show
-from kubesched_lint.world.neighbours import may_be_answered_by_set
-from kubesched_lint.world.premises import HOSTS_STAY, running_premises
-from kubesched_lint.world.room import most_copies, most_free, nodes_near_running, tightest_resource
-from kubesched_lint.world.staying import staying, staying_beside_set
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

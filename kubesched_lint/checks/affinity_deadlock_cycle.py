@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.text import LONGEST_LIST, and_others, joined
+from kubesched_lint.engine.base.text import LONGEST_LIST, and_others, joined
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.reachability import affinity_circles, blocked_affinities
+from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import make_preferred
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern, proof
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import SET_PREMISES, proves_absence
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint
-from kubesched_lint.analysis.pod_misses import pod_miss
-from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.placing.reachability import blocked_affinities
+from kubesched_lint.engine.scenario.others.running import running_match
+from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import hint
+from kubesched_lint.explaining.near_misses.pod_misses import pod_miss
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern, proof
-from kubesched_lint.manifests.changes import Change, Put, Rename
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.premises import SET_PREMISES, proves_absence
-from kubesched_lint.world.running import running_match
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Change, Put, Rename
 
 
 def check(it: Member) -> Iterator[Hazard]:

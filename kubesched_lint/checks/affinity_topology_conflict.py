@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.zone_pins import Pin, outside_pools
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.others.room import most_copies
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.zone_pins import Pin, outside_pools
+from kubesched_lint.explaining.remedies.placement import make_preferred
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

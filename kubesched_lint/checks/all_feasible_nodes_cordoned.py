@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.worlds import usable_without_transient
-from kubesched_lint.cluster.transient import transient_state_of
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.cluster.nodes.transient import transient_state_of
+from kubesched_lint.engine.placing.worlds import usable_without_transient
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.world.claims import (
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.storage.claims import (
     fate,
     has_free_volume,
     storage_class_of,
     topology_nodes,
     unbound_claims,
 )
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.world import Member
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.findings import Hazard, Place, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:

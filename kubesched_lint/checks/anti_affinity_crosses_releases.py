@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.engine.model.labels import Labels, Selector
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.scenario.others.running import pods_of_others
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.labels import Labels, Selector
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.running import pods_of_others
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 # In the order of preference for a selector that is too broad.
 _TELLING = (

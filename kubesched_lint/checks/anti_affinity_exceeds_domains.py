@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import spread_instead
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.placing.rollout import repels_across_revisions, rollout_condition
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.bad_ends import BadEnd, bad_end
+from kubesched_lint.explaining.remedies.placement import spread_instead
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
-from kubesched_lint.world.premises import HOSTS_STAY, running_premises
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member, *, reserve: int) -> Iterator[Hazard]:

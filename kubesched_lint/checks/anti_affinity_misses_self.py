@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.scenario.others.running import running_match
+from kubesched_lint.engine.scenario.words import closest_word
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.running import running_match
-from kubesched_lint.world.words import closest_word
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Append, Remove
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Append, Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

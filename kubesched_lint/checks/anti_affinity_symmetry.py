@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.remedies.placement import make_preferred
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.repelled import Conflict, conflicts
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.scenario.others.neighbours import repelled_by_running
+from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.crowding.repelled import Conflict, conflicts
+from kubesched_lint.explaining.remedies.placement import make_preferred
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.neighbours import repelled_by_running
-from kubesched_lint.world.staying import staying, staying_beside_set
-from kubesched_lint.world.world import Member
 
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
 from kubesched_lint.checks._copied import Mistakes
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.releases import RECORDED, minor_of
-from kubesched_lint.engine.text import is_slip
-from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.manifests.changes import Put, Rename
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.world.refused import (
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.releases import RECORDED, minor_of
+from kubesched_lint.engine.base.text import is_slip
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.refused import (
     CHOICE,
     GONE,
     INVALID,
@@ -23,7 +20,10 @@ from kubesched_lint.world.refused import (
     judged,
     refusals_of,
 )
-from kubesched_lint.world.world import World
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
+from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.sources.manifests.changes import Put, Rename
+from kubesched_lint.sources.manifests.document import Document
 
 _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")

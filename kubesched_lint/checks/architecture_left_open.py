@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from kubesched_lint.engine.model.node import ARCH, stable_key
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.node import ARCH, stable_key
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.admission.reach import is_in_reach
-from kubesched_lint.analysis.nearest import correction, hint, nearest_class
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.places import ObjectRef, Path, Source
+from kubesched_lint.engine.admission.reach import is_in_reach
+from kubesched_lint.engine.base.places import ObjectRef, Path, Source
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.changes import Put
+from kubesched_lint.sources.manifests.document import Document
 
 _SCALABLE = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """The kinds with replicas whose objects the linter reads; other kinds may exist in any cluster."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.contradictions import proof_of, values_of
-from kubesched_lint.analysis.joint import Impossible, contradictions
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.placing.together.joint import Impossible, contradictions
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
 from kubesched_lint.findings import Hazard, Place
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

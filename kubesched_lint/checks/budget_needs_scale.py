@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import is_linted, unscaled_budgets
-from kubesched_lint.controllers.bounds import owner_kind
+from kubesched_lint.engine.controllers.bounds import owner_kind
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.disruption import is_linted, unscaled_budgets
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.world.world import Member
 
 _RESOURCES = {"CronJob": "jobs.batch", "DaemonSet": "daemonsets.apps", "Job": "jobs.batch"}
 

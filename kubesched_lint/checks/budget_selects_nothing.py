@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from kubesched_lint.admission.reach import is_in_reach
-from kubesched_lint.analysis.disruption import is_without_pods
-from kubesched_lint.engine.text import closest, near
+from kubesched_lint.engine.admission.reach import is_in_reach
+from kubesched_lint.engine.base.text import closest, near
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.pods.pod_labels import labels_when_created
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.pod_labels import labels_when_created
-from kubesched_lint.world.world import World
 
 _LIKENESS = 0.8
 _ENDINGS = ("-pdb", "-poddisruptionbudget", "-disruption-budget", "-budget")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.remedies.rollouts import use_recreate
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.rollout import fenceposts, until_it_ends
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.placing.rollout import fenceposts, until_it_ends
+from kubesched_lint.engine.scenario.storage.attachment import (
+    has_known_class,
+    is_attached,
+    is_surely_attached,
+    must_share_a_node,
+)
+from kubesched_lint.engine.scenario.storage.claim_names import claims_of_volumes
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.capacity import stands_alone
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.remedies.rollouts import use_recreate
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.scheduler.capacity import stands_alone
-from kubesched_lint.world.attachment import has_known_class, is_attached, is_surely_attached, must_share_a_node
-from kubesched_lint.world.claim_names import claims_of_volumes
-from kubesched_lint.world.world import Member
 
 _MULTI_ATTACH = "Multi-Attach error for volume"
 """How the attach/detach controller begins (``attachdetach/reconciler``, reportMultiAttachError); a name follows."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
+from kubesched_lint.engine.scenario.others.room import most_copies
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 _MINUTES = re.compile(r"\*(?:/([1-9][0-9]{0,3}))? \* \* \* \*")
 _OFTEN = 10

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.daemon_room import LockedOut, locked_out, too_small
-from kubesched_lint.engine.text import SHOWN, plural
+from kubesched_lint.engine.base.text import SHOWN, plural
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.others.staying import preempts
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.apart import APART, AT_ONCE, Later, created_later
+from kubesched_lint.explaining.crowding.daemon_room import LockedOut, locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, witness
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.apart import APART, AT_ONCE, Later, created_later
-from kubesched_lint.world.staying import preempts
-from kubesched_lint.world.world import Member, World, once_per_world
 
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import FIXED, hint, miss_of
-from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
+from kubesched_lint.engine.scenario.others.room import taints_in_the_way
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import FIXED, hint, miss_of
+from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do, tolerate
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.world.room import taints_in_the_way
-from kubesched_lint.world.unknown_nodes import check_known
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.scenario.others.running import running_match
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.running import running_match
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import request_path
+from kubesched_lint.engine.scenario.others.room import most_free
+from kubesched_lint.engine.scenario.others.staying import staying
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import request_path
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import most_free
-from kubesched_lint.world.staying import staying
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.ports import REASON
-from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import repels_across_revisions
-from kubesched_lint.controllers.bounds import scaled
+from kubesched_lint.engine.controllers.bounds import scaled
+from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.placing.rollout import repels_across_revisions
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.crowding.ports import REASON
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.remedies.rollouts import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

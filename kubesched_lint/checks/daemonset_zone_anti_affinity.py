@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.model.node import REGION, ZONE, domain_word
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern, proof
-from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.node import REGION, ZONE, domain_word
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import nodes_with_devices
-from kubesched_lint.cluster.elastic import CONTROL_PLANE
-from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.cluster.transient import is_transient_taint
+from kubesched_lint.engine.cluster.nodes.elastic import CONTROL_PLANE
+from kubesched_lint.engine.cluster.nodes.transient import is_transient_taint
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.scenario.others.room import taints_in_the_way
+from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.tolerance import dedicated_to
+from kubesched_lint.explaining.devices.room import nodes_with_devices
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.scheduler.tolerance import dedicated_to
-from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.premises import nodes_in_words
-from kubesched_lint.world.room import taints_in_the_way
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.engine.plain import value_at
+from kubesched_lint.engine.base.places import ObjectRef, Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.world.world import World
 
 _NAME: Path = ("metadata", "name")
 # https://docs.cloud.google.com/kubernetes-engine/config-sync/docs/how-to/cluster-scoped-objects

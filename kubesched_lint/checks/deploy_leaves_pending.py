@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.joint import contradictions
-from kubesched_lint.analysis.left_by_pools import left_by_pools
-from kubesched_lint.analysis.trial import SEEDS
-from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
-from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.checks._reasons import reason_in
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.together.joint import contradictions
+from kubesched_lint.engine.placing.trial import SEEDS
+from kubesched_lint.engine.placing.wanted import pods_of_the_set
+from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.explaining.crowding.left_by_pools import left_by_pools
+from kubesched_lint.explaining.crowding.waiting import Race, Waiting, races, waiting_everywhere
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.claims import class_without_volumes
-from kubesched_lint.world.world import Member, World
 
 
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:

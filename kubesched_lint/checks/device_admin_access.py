@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate
+from kubesched_lint.engine.scenario.device_premises import ADMIN_LABEL
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate
-from kubesched_lint.world.device_premises import ADMIN_LABEL
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.engine.base.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.changes import Put
+from kubesched_lint.sources.manifests.document import Document
 
 _GROUP = "resource.k8s.io"
 _STABLE = f"{_GROUP}/v1"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kubesched_lint.analysis.devices import IS_NOT_HERE, IS_NOWHERE, devices_in, must_have_claims, references
-from kubesched_lint.analysis.nearest import correction, hint, nearest_class
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import joined
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import joined
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import IS_NOT_HERE, IS_NOWHERE, devices_in, must_have_claims, references
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

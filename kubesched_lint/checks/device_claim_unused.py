@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.devices import must_have_claims
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.plain import mappings_at
+from kubesched_lint.engine.base.plain import mappings_at
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import must_have_claims
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Append
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Append
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 

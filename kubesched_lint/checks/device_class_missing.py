@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.devices import (
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import (
     IS_NOT_HERE,
     IS_NOWHERE,
     Asked,
@@ -13,12 +15,10 @@ from kubesched_lint.analysis.devices import (
     must_have_claims,
     open_claims,
 )
-from kubesched_lint.analysis.nearest import correction, hint, nearest_class
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

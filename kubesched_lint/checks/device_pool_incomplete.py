@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import BROKEN, short_of
-from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.checks._devices import place_of, words_for
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import devices_in
+from kubesched_lint.explaining.devices.room import BROKEN, short_of
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
-from kubesched_lint.analysis.device_survey import Failure, Survey
-from kubesched_lint.analysis.devices import devices_in
-from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import guarded, shortage, words_for
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.devices.attempt import Attempt, OnNode
+from kubesched_lint.engine.scheduler.devices.failures import UndecidedError, one_line
+from kubesched_lint.explaining.devices.requests import devices_in
+from kubesched_lint.explaining.devices.room import DeviceRoom, Request, room_of
+from kubesched_lint.explaining.devices.survey import Failure, Survey
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, pattern, witness
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
-from kubesched_lint.scheduler.devices.failures import UndecidedError, one_line
-from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 _NO_KEY, _RUNTIME = "no such key: ", "CEL runtime error"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import NO_MATCH, DeviceRoom, Request, short_of
-from kubesched_lint.analysis.device_survey import Survey, surveyed
-from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.text import first_few, joined, many
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.text import first_few, joined, many
+from kubesched_lint.engine.model.devices import Attribute, Device, DeviceID
+from kubesched_lint.engine.scenario.others.room import why_closed
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
+from kubesched_lint.engine.scheduler.devices.pools import devices_of
+from kubesched_lint.explaining.devices.requests import devices_in
+from kubesched_lint.explaining.devices.room import NO_MATCH, DeviceRoom, Request, short_of
+from kubesched_lint.explaining.devices.survey import Survey, surveyed
 from kubesched_lint.findings import Hazard
-from kubesched_lint.model.devices import Attribute, Device, DeviceID
-from kubesched_lint.scheduler.devices.constraints import attribute_of
-from kubesched_lint.scheduler.devices.pools import devices_of
-from kubesched_lint.world.room import why_closed
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.device_room import TAINTED, room_of, short_of, shortcoming
-from kubesched_lint.analysis.device_survey import Survey
-from kubesched_lint.analysis.devices import devices_in
-from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import place_of, shortage, words_for
-from kubesched_lint.engine.text import joined, many
+from kubesched_lint.engine.base.text import joined, many
+from kubesched_lint.engine.model.devices import DeviceID, DeviceTaint
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.devices.life import evicts_at_once
+from kubesched_lint.explaining.devices.requests import devices_in
+from kubesched_lint.explaining.devices.room import TAINTED, room_of, short_of, shortcoming
+from kubesched_lint.explaining.devices.survey import Survey
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Append
-from kubesched_lint.model.devices import DeviceID, DeviceTaint
-from kubesched_lint.scheduler.devices.life import evicts_at_once
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Append
 
 
 def check(it: Member) -> Iterator[Hazard]:

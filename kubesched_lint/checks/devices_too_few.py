@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import SHORT, DeviceRoom, Request, room_for_copies, short_of
-from kubesched_lint.analysis.device_survey import Survey
-from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, must_have_claims, open_claims
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.model.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM
+from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
+from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import Asked, Wanted, asked_of, must_have_claims, open_claims
+from kubesched_lint.explaining.devices.room import SHORT, DeviceRoom, Request, room_for_copies, short_of
+from kubesched_lint.explaining.devices.survey import Survey
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM
-from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

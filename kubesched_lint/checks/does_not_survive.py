@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.checks._bad_ends import told
 from kubesched_lint.checks._losses import left_pending
+from kubesched_lint.engine.model.workload import asked_to_survive
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.bad_ends import bad_end
 from kubesched_lint.findings import Hazard
-from kubesched_lint.model.workload import asked_to_survive
-from kubesched_lint.verdicts.bad_ends import bad_end
-from kubesched_lint.world.world import Member
 
 _IN_WORDS = {
     "node-loss": "whichever node is lost",

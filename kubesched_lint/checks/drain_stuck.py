@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import is_linted, nothing_may_go, stuck_budgets
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.disruption import is_linted, nothing_may_go, stuck_budgets
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place
-from kubesched_lint.manifests.changes import Change, Put, Remove
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Change, Put, Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.text import is_slip
+from kubesched_lint.engine.base.text import is_slip
+from kubesched_lint.engine.model.pod import profile_of
+from kubesched_lint.engine.model.resources import is_extended, is_ignored, request_path
+from kubesched_lint.engine.scenario.device_premises import class_premises
+from kubesched_lint.engine.scenario.others.room import why_closed
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_resource
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.manifests.changes import Rename
-from kubesched_lint.model.pod import profile_of
-from kubesched_lint.model.resources import is_extended, is_ignored, request_path
-from kubesched_lint.world.device_premises import class_premises
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.room import why_closed
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Rename
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gang_answers import MAY_MISS, Answer, course, placed
 from kubesched_lint.checks._gangs import answers_about, place_of
+from kubesched_lint.engine.model.policy import VOLCANO
+from kubesched_lint.engine.placing.gangs.answers import MAY_MISS, Answer, course, placed
+from kubesched_lint.engine.scenario.gangs import gates_premise, preemption_premise
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, witness
-from kubesched_lint.model.policy import VOLCANO
-from kubesched_lint.world.gangs import gates_premise, preemption_premise
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.half_placed import half_placed
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.gangs import Gang, loose_groups
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.half_placed import half_placed
 from kubesched_lint.findings import Hazard, Place, witness
-from kubesched_lint.world.gangs import Gang, loose_groups
-from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.half_placed import HalfPlaced
+    from kubesched_lint.explaining.crowding.half_placed import HalfPlaced
 
 _POLICY = ("spec", "schedulingPolicy")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.joint import GROUPS, demands_of, most_placeable
-from kubesched_lint.analysis.limits import MOST_SOLVED
-from kubesched_lint.analysis.problem import Demand
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.placing.limits import MOST_SOLVED
+from kubesched_lint.engine.placing.together.joint import GROUPS, demands_of, most_placeable
+from kubesched_lint.engine.placing.together.problem import Demand
+from kubesched_lint.engine.scenario.applying.phases import hook_beside
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.world.phases import hook_beside
-from kubesched_lint.world.world import Member, World, once_per_world
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 

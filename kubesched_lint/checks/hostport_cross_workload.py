@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 
-from kubesched_lint.analysis.joint import demands_of
-from kubesched_lint.analysis.port_crowds import crowds_of, own_nodes
-from kubesched_lint.analysis.ports import REASON, Crowd, PortUser, taken_by_running
-from kubesched_lint.analysis.wanted import lasting_pods_wanted
-from kubesched_lint.cluster.nodeset import EMPTY
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.nodeset import EMPTY
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.together.joint import demands_of
+from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
+from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.crowding.port_crowds import crowds_of, own_nodes
+from kubesched_lint.explaining.crowding.ports import REASON, Crowd, PortUser, taken_by_running
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import node_premises, running_premises
-from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:

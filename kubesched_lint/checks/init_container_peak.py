@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.pod import Container, Pod
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import effective_requests
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.pod import Container, Pod
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import effective_requests
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.document import Document
 
 
 def check(it: Member) -> Iterator[Hazard]:

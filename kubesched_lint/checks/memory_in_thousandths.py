@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.pod import Container, Pod
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.pod import Container, Pod
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 _TOO_LITTLE = 1 << 20
 """Bytes. No container starts in less; larger amounts in thousandths are exact: tools write 1.1Gi as 1181116006400m."""

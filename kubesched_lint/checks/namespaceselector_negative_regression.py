@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
+from kubesched_lint.engine.base.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Append
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.changes import Append
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.well_known import RENAMED
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.well_known import RENAMED
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member, *, zones: int) -> Iterator[Hazard]:

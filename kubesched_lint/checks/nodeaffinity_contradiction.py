@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubesched_lint.engine.model.labels import Requirement, go_int
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

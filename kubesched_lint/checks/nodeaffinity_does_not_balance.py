@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import spread_over
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import spread_over
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.model.labels import Requirement, go_int
+from kubesched_lint.engine.model.pod import NodeSelectorTerm
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import nearest_node
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, hint
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.unknown_nodes import nearest_node
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

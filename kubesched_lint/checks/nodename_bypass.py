@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint
-from kubesched_lint.analysis.remedies.nodes import select_by_label
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.placeholders import to_fill_in
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.placeholders import to_fill_in
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import is_unknown_host, nearest_node
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, hint
+from kubesched_lint.explaining.remedies.nodes import select_by_label
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.world.unknown_nodes import is_unknown_host, nearest_node
-from kubesched_lint.world.world import Member
 
 _VARIANTS = {"Pod": "pod", "Job": "job", "CronJob": "job"}
 

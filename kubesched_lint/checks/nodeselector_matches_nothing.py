@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.admission.schedulers import is_added
-from kubesched_lint.analysis.nearest import hint, miss_of
-from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.analysis.well_known import is_set_by_system
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.admission.schedulers import is_added
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, profile_of
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import hint, miss_of
+from kubesched_lint.explaining.near_misses.well_known import is_set_by_system
+from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.pod import NodeSelectorTerm, profile_of
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.unknown_nodes import check_known
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

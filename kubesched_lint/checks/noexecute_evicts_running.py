@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.node import Taint
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.scheduler.tolerance import first_untolerated
-from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:

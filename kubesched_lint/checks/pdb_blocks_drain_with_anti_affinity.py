@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of_no_other, is_linted
-from kubesched_lint.controllers.bounds import allowed_disruptions
+from kubesched_lint.engine.controllers.bounds import allowed_disruptions
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.disruption import budgets_of_no_other, is_linted
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

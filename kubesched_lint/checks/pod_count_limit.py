@@ -7,14 +7,14 @@ from sys import maxsize
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.engine.text import many, plural
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.cluster.ledger import PODS
+from kubesched_lint.engine.scenario.others.running import empty_state
+from kubesched_lint.engine.scenario.others.staying import staying
+from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.capacity import total_copies
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.scheduler.capacity import total_copies
-from kubesched_lint.world.premises import node_premises, running_premises
-from kubesched_lint.world.running import empty_state
-from kubesched_lint.world.staying import staying
-from kubesched_lint.world.world import Member
 
 REASON = "Too many pods"
 

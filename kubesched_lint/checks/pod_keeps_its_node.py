@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.node import KARPENTER, NodePool
+from kubesched_lint.engine.model.workload import DO_NOT_DISRUPT, DO_NOT_EVICT, EVICTION_NOTES, SAFE_TO_EVICT
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.node import KARPENTER, NodePool
-from kubesched_lint.model.workload import DO_NOT_DISRUPT, DO_NOT_EVICT, EVICTION_NOTES, SAFE_TO_EVICT
-from kubesched_lint.scheduler.tolerance import first_untolerated
-from kubesched_lint.world.world import Member
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 _ACTIVE = {DO_NOT_DISRUPT: "true", SAFE_TO_EVICT: "false"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.quirks import ONE_GATE_FOR_GANGS, has
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.quirks import ONE_GATE_FOR_GANGS, has
+from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.engine.model.policy import KUBERNETES, PodGroup
+from kubesched_lint.engine.scenario.gangs import gates_of, gates_premise
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
-from kubesched_lint.model.policy import KUBERNETES, PodGroup
-from kubesched_lint.world.gangs import gates_of, gates_premise
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.engine.text import did_you_mean, joined, many
+from kubesched_lint.engine.base.text import did_you_mean, joined, many
+from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS
+from kubesched_lint.engine.model.policy import PodGroup
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.gangs import (
+    Gang,
+    at_once,
+    gates_of,
+    gates_premise,
+    group_around,
+    group_names,
+    pod_group,
+)
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.feature_gates import GANGS, GROUPS
-from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.world.gangs import Gang, at_once, gates_of, gates_premise, group_around, group_names, pod_group
-from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.feature_gates import TOPOLOGY
+from kubesched_lint.engine.model.policy import KUBERNETES
+from kubesched_lint.engine.scenario.gangs import enabled_gates, gates_premise
+from kubesched_lint.engine.scenario.premises import node_premise
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.feature_gates import TOPOLOGY
-from kubesched_lint.model.policy import KUBERNETES
-from kubesched_lint.world.gangs import enabled_gates, gates_premise
-from kubesched_lint.world.premises import node_premise
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.world.world import Member, World
 
 
 def check(world: World) -> Iterator[Hazard]:

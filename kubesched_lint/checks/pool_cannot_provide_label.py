@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from kubesched_lint.analysis.nearest import Miss, hint, miss_of
-from kubesched_lint.analysis.remedies.nodes import spell_as_nodes_do, tolerate
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.zone_pins import outside_pools
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, grouped, positions
-from kubesched_lint.engine.text import ends_of
+from kubesched_lint.engine.base.text import ends_of
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, positions
+from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
+from kubesched_lint.engine.scenario.others.room import taints_in_the_way
+from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.near_misses.nearest import Miss, hint, miss_of
+from kubesched_lint.explaining.near_misses.zone_pins import outside_pools
+from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do, tolerate
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.node import NodePool
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.room import taints_in_the_way
-from kubesched_lint.world.unknown_nodes import check_known
-from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.plan import LIMITED, Plan, Verdict
-from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import LIMITED, Plan, Verdict
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
-from kubesched_lint.model.node import NodePool
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:

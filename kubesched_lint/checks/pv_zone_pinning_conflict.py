@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.volume_conflicts import excluding_label, excluding_line
-from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_host
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.volumes.volume_conflicts import excluding_label, excluding_line
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.world.claims import bound_volume, nodes_of_volume
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.unknown_nodes import unknown_host
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

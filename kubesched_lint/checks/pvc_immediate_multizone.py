@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.storage import ZONAL, Claim
+from kubesched_lint.engine.scenario.storage.claims import storage_class_of, unbound_claims
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.storage import ZONAL, Claim
-from kubesched_lint.world.claims import storage_class_of, unbound_claims
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

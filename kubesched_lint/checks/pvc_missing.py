@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.engine.errors import UncheckedError
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.storage.claim_names import claim_named, nearest_claim
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, hint
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.world.claim_names import claim_named, nearest_claim
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

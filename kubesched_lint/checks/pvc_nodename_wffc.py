@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.nodes import select_by_label
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.scenario.storage.claims import storage_class_of, unbound_claims
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.nodes import select_by_label
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.world.claims import storage_class_of, unbound_claims
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

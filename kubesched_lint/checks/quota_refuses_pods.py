@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from kubesched_lint.admission.quotas import in_words, required_by, unset
-from kubesched_lint.analysis.quota_excess import Excess, exceeded_alone, exceeded_together, is_live, premise
-from kubesched_lint.analysis.rollout import rollout_condition
-from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.engine.admission.quotas import in_words, required_by, unset
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.placing.rollout import rollout_condition
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.quotas import STANDING, drawing, shown_as
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.explaining.sizes.quota_excess import Excess, exceeded_alone, exceeded_together, is_live, premise
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.model.quantity import show
-from kubesched_lint.world.quotas import STANDING, drawing, shown_as
-from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:

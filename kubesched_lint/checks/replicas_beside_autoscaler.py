@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import written_at
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.world.world import Member
 
 _REPLICAS: Path = ("spec", "replicas")
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.nodes import tolerate
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.too_large import (
+from kubesched_lint.checks._large_by_node import of_daemons, of_parts
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import DEVICE_CLASS, request_path
+from kubesched_lint.engine.scenario.device_premises import class_premises
+from kubesched_lint.engine.scenario.others.room import shortages_on, too_small
+from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.capacity import Shortage
+from kubesched_lint.explaining.near_misses.too_large import (
     advice,
     closed_to,
     exceeds,
@@ -14,15 +20,9 @@ from kubesched_lint.analysis.too_large import (
     is_missing_device,
     usual_amount,
 )
-from kubesched_lint.checks._large_by_node import of_daemons, of_parts
+from kubesched_lint.explaining.remedies.nodes import tolerate
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import DEVICE_CLASS, request_path
-from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.world.device_premises import class_premises
-from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
-from kubesched_lint.world.room import shortages_on, too_small
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

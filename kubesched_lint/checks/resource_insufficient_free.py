@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import request_path
+from kubesched_lint.engine.scenario.others.room import most_copies, tightest_resource
+from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import request_path
-from kubesched_lint.world.premises import node_premises, running_premises
-from kubesched_lint.world.room import most_copies, tightest_resource
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

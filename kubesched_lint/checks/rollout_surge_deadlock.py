@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.remedies.rollouts import roll_without_surge
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import (
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.model.node import ZONE, domain_word, domains_in_words
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.placing.rollout import (
     OLD_PODS,
     fenceposts,
     price_of_going_first,
     repels_across_revisions,
     until_it_ends,
 )
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.scenario.others.room import DomainRoom, domain_room
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.bad_ends import bad_end
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.remedies.rollouts import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.node import ZONE, domain_word, domains_in_words
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.verdicts.bad_ends import bad_end
-from kubesched_lint.world.premises import HOSTS_STAY, running_premises
-from kubesched_lint.world.room import DomainRoom, domain_room
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member
 
 _USUAL_ZONES = 3
 

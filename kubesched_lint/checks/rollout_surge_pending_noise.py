@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.placing.rollout import fenceposts, repels_across_revisions
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.trial import SEEDS, each_trial, evicted_in_trials
-from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.text import LONGEST_LIST
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.text import LONGEST_LIST
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.placing.trial import SEEDS, each_trial, evicted_in_trials
+from kubesched_lint.engine.placing.wanted import pods_of_the_set
+from kubesched_lint.engine.scenario.others.running import pods_of_others
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, witness
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.world.running import pods_of_others
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member, World
 
 
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:

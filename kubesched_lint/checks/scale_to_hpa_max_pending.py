@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.device_room import room_for_copies
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.replicas import places_that_scale, scaling_values
-from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.checks._devices import place_of, words_for
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.placing.together.spread import spread_room
+from kubesched_lint.engine.placing.worlds import with_groups
+from kubesched_lint.engine.scenario.device_premises import device_premise
+from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.scenario.others.room import domain_room, most_copies, tightest_resource
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.room import room_for_copies
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.sizes.replicas import places_that_scale, scaling_values
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.quantity import show
-from kubesched_lint.world.device_premises import device_premise
-from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import domain_room, most_copies, tightest_resource
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

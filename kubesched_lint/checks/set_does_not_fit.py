@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.contradictions import proof_of, values_of
-from kubesched_lint.analysis.joint import APART, POD_LIMIT, contradictions
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.placing.together.joint import APART, POD_LIMIT, contradictions
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
 from kubesched_lint.findings import Hazard, Place
-from kubesched_lint.world.world import World
 
 _OF_NO_SIZE = ((POD_LIMIT,), (APART,))
 """What smaller requests do not help."""
@@ -23,7 +23,7 @@ def check(world: World) -> Iterator[Hazard]:
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
-            # ``verdicts.what_if`` asks again without them, if they are old.
+            # ``engine.verdicts.what_if`` asks again without them, if they are old.
             evidence=proof_of(found, world),
             values={**values_of(found), "requests": "" if found.because in _OF_NO_SIZE else "lower the requests, "},
             related=tuple(

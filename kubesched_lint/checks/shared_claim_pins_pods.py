@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import nodes_for, room_for
-from kubesched_lint.analysis.devices import Wanted, must_have_claims, must_know_devices, wanted_by
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.checks._devices import shortage
-from kubesched_lint.cluster.nodeset import NodeSet, only, positions
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM, DeviceClaim
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.devices.devices import knows_devices
+from kubesched_lint.engine.scenario.others.room import most_copies
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.requests import Wanted, must_have_claims, must_know_devices, wanted_by
+from kubesched_lint.explaining.devices.room import nodes_for, room_for
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
-from kubesched_lint.model.devices import USERS_OF_A_CLAIM, DeviceClaim
-from kubesched_lint.world.devices import knows_devices
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

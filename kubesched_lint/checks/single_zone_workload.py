@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

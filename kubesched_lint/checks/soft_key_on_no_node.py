@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, nearest_key_of
+from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
+from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import nodes_in_words
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

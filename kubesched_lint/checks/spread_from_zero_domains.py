@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.replicas import replicas_wanted_here
-from kubesched_lint.analysis.spread import counted_nodes
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.placing.together.spread import counted_nodes
+from kubesched_lint.engine.scenario.others.room import most_copies
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.topology import is_short_of_domains
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.node import HOSTNAME, domain_word
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.scheduler.topology import is_short_of_domains
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

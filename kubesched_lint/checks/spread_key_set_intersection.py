@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:

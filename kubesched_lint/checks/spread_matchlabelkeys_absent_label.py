@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.scenario.pods.pod_labels import has_label, is_revision_label, revision_label
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.manifests.changes import Put, Remove
-from kubesched_lint.world.pod_labels import has_label, is_revision_label, revision_label
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put, Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

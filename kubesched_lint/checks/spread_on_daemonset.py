@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.placing.together.spread import counted_nodes
+from kubesched_lint.engine.scenario.others.neighbours import others_selected
+from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.topology import spread_room
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.node import HOSTNAME, domain_word
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.scheduler.topology import spread_room
-from kubesched_lint.world.neighbours import others_selected
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Remove
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.remedies.rollouts import count_by_revision
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.version_labels import version_label
 from kubesched_lint.checks._limits import MOST_AT_ONCE
+from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.remedies.rollouts import count_by_revision
+from kubesched_lint.explaining.version_labels import version_label
 from kubesched_lint.findings import Evidence, Hazard, Severity, pattern, witness
-from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.world.pod_labels import revision_label
-from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.lifecycle.skew import Skew
+    from kubesched_lint.engine.runs.skew import Skew
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.checks._skews import ends_of_scaling
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
-from kubesched_lint.model.node import HOSTNAME, domain_word
-from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.lifecycle.skew import Skew
+    from kubesched_lint.engine.runs.skew import Skew
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import own_selector
-from kubesched_lint.analysis.remedies.rollouts import count_revisions_apart
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import own_selector
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.remedies.rollouts import count_revisions_apart
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

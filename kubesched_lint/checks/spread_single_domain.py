@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.placing.together.spread import counted_nodes
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.topology import is_short_of_domains
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.node import domain_word
-from kubesched_lint.scheduler.topology import is_short_of_domains
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

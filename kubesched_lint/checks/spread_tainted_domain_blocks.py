@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import schedule_anyway
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.short_spreads import short_spreads
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.crowding.short_spreads import short_spreads
+from kubesched_lint.explaining.remedies.placement import schedule_anyway
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedies.placement import schedule_anyway
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.short_spreads import short_spreads
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.crowding.short_spreads import short_spreads
+from kubesched_lint.explaining.remedies.placement import schedule_anyway
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.volume_conflicts import excluding_line, where_it_is
-from kubesched_lint.controllers.statefulset import claim_name
+from kubesched_lint.engine.controllers.statefulset import claim_name
+from kubesched_lint.engine.model.pod import Volume
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.storage.claim_names import known_ordinals
+from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.volumes.volume_conflicts import excluding_line, where_it_is
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.pod import Volume
-from kubesched_lint.world.claim_names import known_ordinals
-from kubesched_lint.world.claims import bound_volume, nodes_of_volume
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

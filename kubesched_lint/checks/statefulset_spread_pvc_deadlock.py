@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.held_by_volumes import Stuck, first_stuck
-from kubesched_lint.analysis.remedies.placement import schedule_anyway
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.remedies.placement import schedule_anyway
+from kubesched_lint.explaining.remedies.remedy import Remedy
+from kubesched_lint.explaining.volumes.held_by_volumes import Stuck, first_stuck
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

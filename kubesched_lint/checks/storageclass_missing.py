@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint, nearest_class
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.storage.claims import has_free_volume, storage_class_of, unbound_claims
+from kubesched_lint.engine.scenario.storage.volume_places import classes_of
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
-from kubesched_lint.world.volume_places import classes_of
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

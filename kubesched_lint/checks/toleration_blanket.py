@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from kubesched_lint.engine.model.pod import Pod, Toleration
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.pod import Pod, Toleration
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member
 
 _CRITICAL = ("system-node-critical", "system-cluster-critical")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.meant_taints import meant_taint
-from kubesched_lint.analysis.nearest import hint, nodes_with
-from kubesched_lint.analysis.remedies.nodes import tolerate_as_written
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import corrected_taint
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.tolerance import tolerates_any
+from kubesched_lint.explaining.near_misses.meant_taints import meant_taint
+from kubesched_lint.explaining.near_misses.nearest import hint, nodes_with
+from kubesched_lint.explaining.near_misses.well_known import corrected_taint
+from kubesched_lint.explaining.remedies.nodes import tolerate_as_written
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.scheduler.tolerance import tolerates_any
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import nearest_key_among
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
-from kubesched_lint.engine.text import is_slip
+from kubesched_lint.engine.base.text import is_slip
+from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.nodes.sketched import is_left_out
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import nearest_key_among
+from kubesched_lint.explaining.near_misses.well_known import WELL_KNOWN, correction_of
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.sketched import is_left_out
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import nodes_carry
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import correction_of
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.nearest import nodes_carry
+from kubesched_lint.explaining.near_misses.well_known import correction_of
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kubesched_lint.analysis.meant_taints import meant_taint
-from kubesched_lint.analysis.remedies.nodes import tolerate, tolerate_as_written
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import joined
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import joined
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.pod import Pod, Toleration
+from kubesched_lint.engine.scenario.others.room import what_is_in_the_way
+from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.near_misses.meant_taints import meant_taint
+from kubesched_lint.explaining.remedies.nodes import tolerate, tolerate_as_written
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.node import Taint
-from kubesched_lint.model.pod import Pod, Toleration
-from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
-from kubesched_lint.world.room import what_is_in_the_way
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.vertical import vertical_autoscaler_of
+from kubesched_lint.engine.model.policy import ResourceMetric
+from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place, Severity, pattern
-from kubesched_lint.model.policy import ResourceMetric
-from kubesched_lint.model.vertical import VerticalAutoscaler
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

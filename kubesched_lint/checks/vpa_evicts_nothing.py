@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import is_linted, nothing_may_go, stuck_budgets
-from kubesched_lint.analysis.vertical import vertical_autoscaler_of
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.disruption import is_linted, nothing_may_go, stuck_budgets
+from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place
-from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:

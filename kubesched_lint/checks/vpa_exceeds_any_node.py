@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.remedy import Remedy, written_at
-from kubesched_lint.analysis.vertical import vertical_autoscaler_of
-from kubesched_lint.analysis.vertical_sizes import blamed_policy, fitting_bound, place_of_bound, resized
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.scenario.others.room import shortages_on
+from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scheduler.capacity import Shortage
+from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
+from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
+from kubesched_lint.explaining.sizes.vertical_sizes import blamed_policy, fitting_bound, place_of_bound, resized
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.vertical import VerticalAutoscaler
-from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.room import shortages_on
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.manifests.changes import Put
 
 _ASSUMES = {
     "minimum": "it has a recommendation for each container, and its webhook sets the requests of new pods",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.engine.places import Path, Source
-from kubesched_lint.engine.plain import value_at
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import service_account
+from kubesched_lint.engine.scenario.applying.phases import Phase, phase_of, waits
+from kubesched_lint.engine.scenario.storage.claim_names import claim_named
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import service_account
-from kubesched_lint.world.claim_names import claim_named
-from kubesched_lint.world.phases import Phase, phase_of, waits
-from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.storage import Claim
+    from kubesched_lint.engine.model.storage import Claim
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 
@@ -83,7 +83,7 @@ def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:
     """Whether it is the first consumer of a claim that waits for one, and of a later wave of Argo CD than the claim."""
     if claim not in _first_consumers(it.world) or _first_consumers(it.world)[claim] <= theirs:
         return False
-    from kubesched_lint.world.claims import bound_volume, storage_class_of  # few sets have phases
+    from kubesched_lint.engine.scenario.storage.claims import bound_volume, storage_class_of  # few sets have phases
 
     found = storage_class_of(it.world, claim)
     waits_for_pod = found is not None and found.binding_mode == "WaitForFirstConsumer"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.model.labels import Labels
+from kubesched_lint.engine.model.webhooks import Webhook
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Hazard, Place, pattern
-from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.webhooks import Webhook
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
 
 _NAME = "kubernetes.io/metadata.name"
 

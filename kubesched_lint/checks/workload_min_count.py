@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.feature_gates import GROUPS
+from kubesched_lint.engine.model.policy import GroupTemplates, PodGroup
+from kubesched_lint.engine.scenario.gangs import gates_of
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.feature_gates import GROUPS
-from kubesched_lint.model.policy import GroupTemplates, PodGroup
-from kubesched_lint.world.gangs import gates_of
-from kubesched_lint.world.world import Member, World
 
 
 def check(world: World) -> Iterator[Hazard]:

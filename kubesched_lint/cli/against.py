@@ -16,9 +16,8 @@ from kubesched_lint.cli.invocation import is_given
 from kubesched_lint.cli.ordinary import Ordinary
 from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cli.targets import settings_of
-from kubesched_lint.cluster.cluster import LIVE
-from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
+from kubesched_lint.engine.cluster.cluster import LIVE
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.options import ChangedError
@@ -27,6 +26,7 @@ from kubesched_lint.project.changed import Changes, changes_since
 from kubesched_lint.project.commits import CommitError, Copy, as_relative, copy_of
 from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import NAME, SHARED
+from kubesched_lint.sources.clusters.read import is_absent
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation

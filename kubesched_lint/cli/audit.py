@@ -15,15 +15,15 @@ from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import clusters
 from kubesched_lint.clock import now
-from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.audit.run import audit as audited
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.report.audit_json import all_as_json
-from kubesched_lint.report.audit_pages import as_html, as_markdown
-from kubesched_lint.report.audit_text import as_text
-from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.audit.as_json import all_as_json
+from kubesched_lint.report.audit.as_text import as_text
+from kubesched_lint.report.audit.pages import as_html, as_markdown
+from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.markdown import plain
 from kubesched_lint.report.palette import Palette, terminal_width, wants_color
 

@@ -18,7 +18,7 @@ from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import Request, checked
-from kubesched_lint.engine.text import and_more, many
+from kubesched_lint.engine.base.text import and_more, many
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, say, tell, visible
 from kubesched_lint.project.baseline import (
@@ -30,7 +30,7 @@ from kubesched_lint.project.baseline import (
     updated,
     without,
 )
-from kubesched_lint.report.formats import write_file
+from kubesched_lint.report.findings.formats import write_file
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.version import __version__
 

@@ -14,21 +14,21 @@ from kubesched_lint.cli.options import JUDGING, Color, ColorOption, Env, FailOn,
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
-from kubesched_lint.cluster.capture.role import cluster_role
-from kubesched_lint.cluster.cluster import ClusterError, Live
 from kubesched_lint.commands.check.run import check as checked
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.cluster import ClusterError, Live
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.project.baseline import read_baseline
-from kubesched_lint.report.check_report import as_json, as_markdown, as_text
-from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.check.report import as_json, as_markdown, as_text
+from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.sources.capture.role import cluster_role
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

@@ -13,15 +13,15 @@ from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, O
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
-from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import Effort
 from kubesched_lint.commands.drain.run import drain as planned
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.report.drain_markdown import as_markdown
-from kubesched_lint.report.drain_report import as_json, as_text
+from kubesched_lint.report.drain.as_markdown import as_markdown
+from kubesched_lint.report.drain.report import as_json, as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

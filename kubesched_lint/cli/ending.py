@@ -13,7 +13,7 @@ from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 from io import BufferedReader, RawIOBase, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from kubesched_lint.engine.limits import LONGEST_REASON
+from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.printing import OutputError, forget, tell, visible
 from kubesched_lint.version import __version__
 

@@ -13,11 +13,11 @@ from kubesched_lint.cli.options import READING, Env, OneTarget, OptionalPaths, t
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import one_aim
-from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.fit.asked import Amounts, like, only_environment, requests_of
 from kubesched_lint.commands.fit.run import fit as counted
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.engine.work import OutOfWorkError
+from kubesched_lint.engine.base.work import OutOfWorkError
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.fit_report import as_json, as_markdown, as_text

@@ -29,10 +29,10 @@ from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, tell, write_stream
 from kubesched_lint.project.baseline import held_against, read_baseline
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import FAIL_ON
+from kubesched_lint.report.findings.formats import write_file
 from kubesched_lint.report.fleet import FORMATS, Fleet, fleet_of, render_json, render_text, worst_exit_code
-from kubesched_lint.report.footer import FAIL_ON
-from kubesched_lint.report.formats import write_file
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.rulebook.library import UnknownRuleError
 

@@ -12,16 +12,16 @@ import typer
 from kubesched_lint.cli.first_gate import make_gate
 from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.sketching import Style, sketch_of
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.printing import OutputError, say, tell
 from kubesched_lint.programs import ProgramError, run
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
+from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.cluster import Cluster
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

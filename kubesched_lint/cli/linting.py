@@ -17,13 +17,13 @@ from kubesched_lint.cli.settings import settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
-from kubesched_lint.engine.steps import at
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.report.footer import FAIL_ON, exit_code, in_shadow
-from kubesched_lint.report.formats import FormatError, targets
+from kubesched_lint.report.findings.footer import FAIL_ON, exit_code, in_shadow
+from kubesched_lint.report.findings.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
     from kubesched_lint.findings import Report
     from kubesched_lint.project.config import Target
-    from kubesched_lint.report.formats import ReportTarget
+    from kubesched_lint.report.findings.formats import ReportTarget
 
 
 class _Wanted(Struct, frozen=True):

@@ -9,7 +9,7 @@ import typer
 from kubesched_lint.cli.opening import opened
 from kubesched_lint.cli.options import JUDGING, Targets, takes
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.engine.extras import LSP_NEEDED, has_lsp
+from kubesched_lint.engine.base.extras import LSP_NEEDED, has_lsp
 from kubesched_lint.lsp.server import serve
 from kubesched_lint.printing import tell
 

@@ -16,10 +16,10 @@ from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import Mended
 from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
 from kubesched_lint.commands.lint.run import LintRun
-from kubesched_lint.engine.text import plural
-from kubesched_lint.manifests.inputs import STDIN
+from kubesched_lint.engine.base.text import plural
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.inputs import STDIN
 
 
 class Mending(Struct, frozen=True):

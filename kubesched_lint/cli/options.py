@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from kubesched_lint.cli.parser import CONFIG, INPUT, OUTPUT, RULES
-from kubesched_lint.engine.releases import RECORDED
+from kubesched_lint.engine.base.releases import RECORDED
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import FAMILIES
 

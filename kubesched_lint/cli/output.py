@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.causes import one_per_cause
-from kubesched_lint.manifests.document import RENDERED
-from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
-from kubesched_lint.report.context import RenderContext, cards_of
-from kubesched_lint.report.formats import ReportTarget, write
+from kubesched_lint.report.findings.context import RenderContext, cards_of
+from kubesched_lint.report.findings.formats import ReportTarget, write
+from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.short_footer import short_footer
+from kubesched_lint.sources.manifests.document import RENDERED
+from kubesched_lint.sources.manifests.loader import source_lines
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras

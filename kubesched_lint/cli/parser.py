@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kubesched_lint.cli.pages import page
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.printing import say, tell
 
 INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"

@@ -19,27 +19,27 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import about_unclaimed, aims
-from kubesched_lint.cluster.cluster import Cluster, ClusterError, Live
-from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
-from kubesched_lint.cluster.read import contents, read_stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import Commits, SideError, changed_submodules
 from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version, check_not_empty
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
 from kubesched_lint.project.commits import HEAD, CommitError, as_relative, commit_of, tree_of
-from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.plan_json import as_json
-from kubesched_lint.report.plan_markdown import as_markdown
-from kubesched_lint.report.plan_text import as_text
+from kubesched_lint.report.plan.as_json import as_json
+from kubesched_lint.report.plan.as_markdown import as_markdown
+from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.sources.clusters.read import contents, read_stated
+from kubesched_lint.sources.clusters.terraform import TerraformError, read_terraform
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.targets import Aim

@@ -10,7 +10,7 @@ import typer
 
 from kubesched_lint.cli.options import Format, rule_slugs
 from kubesched_lint.cli.parser import Command, command_group
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
 from kubesched_lint.rulebook.card import as_markdown

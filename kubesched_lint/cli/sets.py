@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import users_cache
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import root_of
 from kubesched_lint.project.config import Target
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.manifests.kustomizing import Store
+    from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 
 
 def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> Settings:
@@ -38,7 +38,7 @@ def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> 
 
 def targets_in(root: str, store: Store | None = None) -> tuple[Target, ...]:
     """Return a target for each entry point of a repository; none without a tool that builds what is applied."""
-    from kubesched_lint.delivery.entries import entries_in, names_of
+    from kubesched_lint.sources.delivery.entries import entries_in, names_of
 
     entries = entries_in(root, store)
     pairs = zip(names_of(entries), entries, strict=True)

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.clock import VARIABLE, ClockError, fresh_since, now, today
-from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
-from kubesched_lint.engine.text import seconds_of
+from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
+from kubesched_lint.engine.base.text import seconds_of
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.feature_gates import parsed
 from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECIDING, DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
@@ -32,8 +32,8 @@ from kubesched_lint.rulebook.own import rulebook_with
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
-    from kubesched_lint.cluster.cluster import Cluster, Live
-    from kubesched_lint.model.node import NodePool
+    from kubesched_lint.engine.cluster.cluster import Cluster, Live
+    from kubesched_lint.engine.model.node import NodePool
 
 DEFAULT = "default"
 
@@ -171,7 +171,7 @@ def cluster_of(context: Invocation, settings: Settings, asked: Live | None = Non
 
     Garbage collection pauses meanwhile: to read makes no cycles, and what was read stays until the end.
     """
-    from kubesched_lint.cluster.read import read_stated
+    from kubesched_lint.sources.clusters.read import read_stated
 
     path = settings.maybe("cluster")
     if path is None:

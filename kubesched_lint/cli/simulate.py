@@ -27,7 +27,6 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import aims
-from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.lint.unjudged import nothing_judged
@@ -35,12 +34,13 @@ from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.engine.text import many
-from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text, explained
+from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text, explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.cluster.capture import CaptureError, capture, connect
-from kubesched_lint.cluster.capture.snapshot import now
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.redact import Redactor
-from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
-from kubesched_lint.engine.steps import at
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.printing import safe_json, tell, write_bytes
 from kubesched_lint.progress import shown
+from kubesched_lint.sources.capture import CaptureError, capture, connect
+from kubesched_lint.sources.capture.snapshot import now
+from kubesched_lint.sources.redaction.redact import Redactor
+from kubesched_lint.sources.scheduler_config.file import read_scheduler_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubesched_lint.cluster.capture import Snapshot
+    from kubesched_lint.sources.capture import Snapshot
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

@@ -15,16 +15,16 @@ from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.cli.sets import targets_in
 from kubesched_lint.cli.settings import Settings, settle
 from kubesched_lint.commands.lint.run import entries_of
-from kubesched_lint.delivery.entries import NO_TOOL, AppliedSet, applied_set, names_of, repository_of
-from kubesched_lint.delivery.flux import Building
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import content
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.rendering import kustomizer
 from kubesched_lint.printing import say, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.project.config_file import NAME, quoted
+from kubesched_lint.sources.delivery.entries import NO_TOOL, AppliedSet, applied_set, names_of, repository_of
+from kubesched_lint.sources.delivery.flux import Building
+from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
 from kubesched_lint.writing import destination, replacing
 
 app = command_group("Find what Flux or Argo CD applies from a repository.")

@@ -13,11 +13,11 @@ from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
-from kubesched_lint.engine.text import did_you_mean, first_few, many
+from kubesched_lint.engine.base.text import did_you_mean, first_few, many
 from kubesched_lint.linter.options import EVERYTHING
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
-from kubesched_lint.report.footer import summary_of
+from kubesched_lint.report.findings.footer import summary_of
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun

@@ -11,7 +11,7 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.commands.verify.recordings import CaseError
 from kubesched_lint.commands.verify.run import verify_files
 from kubesched_lint.printing import say, say_exactly, tell
-from kubesched_lint.report.agreement import as_json, as_text
+from kubesched_lint.report.simulation.agreement import as_json, as_text
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

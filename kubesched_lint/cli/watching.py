@@ -13,24 +13,24 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import refused
 from kubesched_lint.cli.opening import opened
-from kubesched_lint.engine.text import brief, first_few
+from kubesched_lint.engine.base.text import brief, first_few
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.causes import one_per_cause
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import source_lines
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import say, tell, visible
-from kubesched_lint.report.as_text import render
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import open_findings, outcome
+from kubesched_lint.report.findings.as_text import render
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import open_findings, outcome
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette, terminal_width, wants_color
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.report.words import relative
 from kubesched_lint.session.asking import matrix
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import OpeningError
 from kubesched_lint.session.watch import Watch
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import source_lines
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation

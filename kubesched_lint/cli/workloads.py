@@ -17,11 +17,11 @@ from kubesched_lint.commands.workloads.schema import SchemaError
 from kubesched_lint.commands.workloads.trial import trial_of
 from kubesched_lint.custom.card import cards_folder
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.engine.text import did_you_mean, many
+from kubesched_lint.engine.base.text import did_you_mean, many
 from kubesched_lint.files import content
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible, visible_lines
+from kubesched_lint.sources.manifests.inputs import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

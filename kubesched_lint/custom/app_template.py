@@ -15,8 +15,8 @@ from msgspec import Struct, field
 from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.derive import UnreadableError
 from kubesched_lint.custom.limits import MOST_PARTS
-from kubesched_lint.engine.places import Path
-from kubesched_lint.manifests.document import Move
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.sources.manifests.document import Move
 
 _KINDS = {
     "deployment": ("apps/v1", "Deployment"),

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
 from kubesched_lint.rulebook.frontmatter import CardError

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from kubesched_lint.custom.others import Others
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.manifests.document import Document, Move
-from kubesched_lint.manifests.kustomization import value_in
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.sources.manifests.document import Document, Move
+from kubesched_lint.sources.manifests.kustomization import value_in
 
 _INLINE: Path = ("spec", "values")
 _OF_RELEASE = re.compile(r"\{\{-?\s*\.Release\.(?P<field>Name|Namespace)\s*-?\}\}")

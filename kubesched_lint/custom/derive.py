@@ -12,15 +12,15 @@ from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scop
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.custom.others import Others
-from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.manifests.document import Document, Move, Text
-from kubesched_lint.model.decode.fields import DecodeError, words
-from kubesched_lint.model.decode.policy import decode_budget
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
+from kubesched_lint.engine.base.places import ObjectRef, Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.decode.fields import DecodeError, words
+from kubesched_lint.engine.model.decode.policy import decode_budget
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
+from kubesched_lint.sources.manifests.document import Document, Move, Text
 
 _API = {
     "Deployment": "apps/v1",

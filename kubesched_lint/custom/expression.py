@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom.limits import LARGEST_NUMBER
-from kubesched_lint.engine.places import Path
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.limits import LONGEST
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.limits import LONGEST
+from kubesched_lint.sources.manifests.document import Document
 
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {

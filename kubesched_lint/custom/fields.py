@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 
 _STEP = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d{1,2})\]|\['([^']+)'\]")
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kubesched_lint.custom._generated import FRONTS
 from kubesched_lint.custom._index import KINDS
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.engine.model.decode.objects import is_read
 
 if TYPE_CHECKING:
     from kubesched_lint.custom.card import CustomKind

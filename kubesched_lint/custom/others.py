@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.sources.manifests.document import Document
 
 
 class Others:

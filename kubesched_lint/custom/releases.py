@@ -14,11 +14,11 @@ from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
 from kubesched_lint.custom.derive import UnreadableError
 from kubesched_lint.custom.others import Others
-from kubesched_lint.manifests.document import Document, Text
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.model.workload import Custom, Workload
-from kubesched_lint.world.not_read import Release
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.objects import decode_object
+from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.scenario.settings.not_read import Release
+from kubesched_lint.sources.manifests.document import Document, Text
 
 NO_CARD = "no values card describes its chart"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")

@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine.text import SHOWN, and_more, first_few, joined
+from kubesched_lint.engine.base.text import SHOWN, and_more, first_few, joined
+from kubesched_lint.engine.model.inventory import Inventory, identity
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.limits import MOST_LEADERS
 from kubesched_lint.linter.options import EVERYTHING
-from kubesched_lint.manifests.document import RENDERED
-from kubesched_lint.manifests.meant import environment_in
-from kubesched_lint.model.inventory import Inventory, identity
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.sources.manifests.document import RENDERED
+from kubesched_lint.sources.manifests.meant import environment_in
 
 
 class Alternatives(Struct, frozen=True, dict=True):

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import with_added_terms
-from kubesched_lint.analysis.rollout import stays
-from kubesched_lint.analysis.wanted import pods_wanted
-from kubesched_lint.engine.identity import ByIdentity
+from kubesched_lint.engine.admission.schedulers import with_added_terms
+from kubesched_lint.engine.base.identity import ByIdentity
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.rollout import stays
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.premises import node_premise
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
-from kubesched_lint.world.premises import node_premise
-from kubesched_lint.world.world import Member, World, once_per_world
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
 """Families of rules about filters of the scheduler."""

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import AFFINITY, CONSTRAINTS, added_affinity, added_at, is_added
-from kubesched_lint.engine.places import Location, Path
-from kubesched_lint.engine.text import joined
+from kubesched_lint.engine.admission.schedulers import AFFINITY, CONSTRAINTS, added_affinity, added_at, is_added
+from kubesched_lint.engine.base.places import Location, Path
+from kubesched_lint.engine.base.text import joined
+from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, profile_of
+from kubesched_lint.engine.scenario.premises import service_premises
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import SKEWED
+from kubesched_lint.engine.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.findings import Hazard, Related
 from kubesched_lint.linter.judged import Judged
-from kubesched_lint.manifests.document import location_of
-from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.scheduler.plugins.pod_topology_spread import SKEWED
-from kubesched_lint.scheduler.plugins.single_node import ENFORCED
-from kubesched_lint.world.premises import service_premises
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.document import location_of
 
 _INSTEAD = {
     "node affinity": "every pod of the profile gets it",

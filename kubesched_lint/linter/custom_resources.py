@@ -8,8 +8,8 @@ from kubesched_lint.custom.derive import Made, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.others import Others
 from kubesched_lint.custom.releases import Decoded, read_release
-from kubesched_lint.manifests.document import Document, Unread, print_of
-from kubesched_lint.world.not_read import Release
+from kubesched_lint.engine.scenario.settings.not_read import Release
+from kubesched_lint.sources.manifests.document import Document, Unread, print_of
 
 Placed = tuple[int, Document]
 """A document with its place in the reading order."""

@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine import work
-from kubesched_lint.engine.identity import ByIdentity, Itself
-from kubesched_lint.engine.places import Source
-from kubesched_lint.engine.text import SHOWN, and_more, many
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.identity import ByIdentity, Itself
+from kubesched_lint.engine.base.places import Source
+from kubesched_lint.engine.base.text import SHOWN, and_more, many
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
 
 
 class DuplicateDefinitions(Struct, frozen=True, dict=True):

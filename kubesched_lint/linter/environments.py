@@ -13,14 +13,14 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import did_you_mean, first_few, many
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import did_you_mean, first_few, many
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.limits import MOST_ENVIRONMENTS
 from kubesched_lint.linter.variants import Variant, Variants
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
 
 T = TypeVar("T")
 Named = TypeVar("Named", bound=Struct)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.sources.manifests.document import RENDERED
 
 
 class Globs(Struct, frozen=True, dict=True):

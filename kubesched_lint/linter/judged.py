@@ -9,21 +9,21 @@ from sys import intern
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import NAMELESS, ObjectRef, Path, Source
-from kubesched_lint.engine.plain import value_at
+from kubesched_lint.engine.base.places import NAMELESS, ObjectRef, Path, Source
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.workload import Workload, asked_to_survive
+from kubesched_lint.engine.scenario.former import maximum_is_raised
+from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.explaining.refused import POD_SPECS, RefusedObjects
 from kubesched_lint.findings import Finding, Hazard, Place, Related, Severity, Skip
 from kubesched_lint.linter.limits import MOST_RELATED
 from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import may_be_open, unfilled
-from kubesched_lint.manifests.document import RENDERED, Document, location_of
-from kubesched_lint.model.workload import Workload, asked_to_survive
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
-from kubesched_lint.world.former import maximum_is_raised
-from kubesched_lint.world.pod_labels import revision_label
-from kubesched_lint.world.refused import POD_SPECS, RefusedObjects
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.classify import may_be_open, unfilled
+from kubesched_lint.sources.manifests.document import RENDERED, Document, location_of
 
 
 class Judged(Struct, frozen=True, eq=False):

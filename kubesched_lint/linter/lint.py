@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
-from kubesched_lint.engine import work
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
-from kubesched_lint.engine.releases import minor_of
-from kubesched_lint.engine.steps import at
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.releases import minor_of
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.worlds import surviving, without_suspended, without_transient
+from kubesched_lint.engine.scenario.premises import may_be_released, unless_defined
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.explaining.refused import RefusedObjects, refused_objects
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
@@ -39,16 +43,12 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
 from kubesched_lint.linter.variants import Variants
 from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
-from kubesched_lint.manifests.document import ChangedFileError, Document
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.world.premises import may_be_released, unless_defined
-from kubesched_lint.world.refused import RefusedObjects, refused_objects
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.document import ChangedFileError, Document
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.worlds import WhatIf
-    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.cluster import Cluster
+    from kubesched_lint.engine.placing.worlds import WhatIf
     from kubesched_lint.linter.what_if import OfSet
 
 _NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"
@@ -126,7 +126,7 @@ def _concluded(
 def _lack_notes(world: World) -> Iterator[str]:
     """A note about storage classes and volumes that neither manifests nor snapshot have."""
     if world.cluster is not None and world.manifests.workloads:
-        from kubesched_lint.analysis.lacks import in_one_line
+        from kubesched_lint.engine.placing.lacks import in_one_line
 
         yield from in_one_line(world)
 
@@ -134,7 +134,7 @@ def _lack_notes(world: World) -> Iterator[str]:
 def _pool_notes(world: World) -> Iterator[str]:
     """Notes about the node pools and the nodes that they would add."""
     if world.pools and world.cluster is not None:
-        from kubesched_lint.analysis.pool_notes import pool_notes
+        from kubesched_lint.explaining.pool_notes import pool_notes
 
         yield from pool_notes(world)
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.custom.kinds import SHIPPED
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 DAY = "2026-06-01"
 """The day on which the examples of cards are linted."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.scenario.nodes.node_makers import Made, made_later
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.applies import rests_on_nodes
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.unknown_classes import members_of
-from kubesched_lint.world.node_makers import Made, made_later
-from kubesched_lint.world.world import World
 
 _PLENTY = 1 << 20
 

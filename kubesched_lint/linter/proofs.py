@@ -1,4 +1,4 @@
-"""The last check of an error: what a rule proves is a claim, and ``verdicts.refuting`` tries to beat it.
+"""The last check of an error: what a rule proves is a claim, and ``engine.verdicts.refuting`` tries to beat it.
 
 What the table of verdicts proves has had its runs there. A beaten proof becomes a warning that asks for a bug report.
 """
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
 from kubesched_lint.findings import Severity, pattern
-from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.linter.judged import Judged
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.verdicts.refuting import Claim, Refuter
-from kubesched_lint.world.world import World
 
 
 def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import is_added
-from kubesched_lint.analysis.remedy import Remedy, in_source, written
-from kubesched_lint.engine.places import Source
+from kubesched_lint.engine.admission.schedulers import is_added
+from kubesched_lint.engine.base.places import Source
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.linter.judged import Judged
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.document import Document
 
 
 def proposed(judged: Judged, world: World) -> Iterator[Remedy]:

@@ -9,22 +9,22 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.custom.kinds import RELEASES, SHIPPED, Kinds, is_named_by_releases, is_release
-from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.engine.releases import minor_of
-from kubesched_lint.engine.text import and_more
+from kubesched_lint.engine.apiserver.refusals import Refusals, refusals
+from kubesched_lint.engine.apiserver.values.removed import no_matches, removed_in
+from kubesched_lint.engine.base.places import ObjectRef, Path
+from kubesched_lint.engine.base.releases import minor_of
+from kubesched_lint.engine.base.text import and_more
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.scenario.settings.not_read import NotRead, Release
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
-from kubesched_lint.manifests.classify import CLUSTER_WIDE
-from kubesched_lint.manifests.document import Document, Skipped, Unread, print_of
-from kubesched_lint.manifests.meant import is_ours
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object, gather, is_read
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.validation.refusals import Refusals, refusals
-from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.world.not_read import NotRead, Release
-from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.sources.manifests.classify import CLUSTER_WIDE
+from kubesched_lint.sources.manifests.document import Document, Skipped, Unread, print_of
+from kubesched_lint.sources.manifests.meant import is_ours
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rule

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.lacks import fits_nowhere
+from kubesched_lint.engine.model.pod import EVERY_TAINT
+from kubesched_lint.engine.model.policy import RuntimeClass
+from kubesched_lint.engine.placing.lacks import fits_nowhere
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.linter.applies import rests_on_nodes
 from kubesched_lint.linter.judged import Judged
-from kubesched_lint.model.pod import EVERY_TAINT
-from kubesched_lint.model.policy import RuntimeClass
-from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def members_of(error: Judged, world: World) -> Iterator[Member]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.model.inventory import Inventory, identity
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.limits import MOST_AGAIN
-from kubesched_lint.model.inventory import Inventory, identity
-from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.policy import Autoscaler
+    from kubesched_lint.engine.model.policy import Autoscaler
 
 _COMPETING = (
     "workloads",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.exceptions import Terms, has_ended, terms_of
-from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.engine.places import Location, ObjectRef, Source, Span
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.places import Location, ObjectRef, Source, Span
+from kubesched_lint.engine.base.text import did_you_mean
+from kubesched_lint.explaining.exceptions import Terms, has_ended, terms_of
+from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Suppression
-from kubesched_lint.manifests.document import RENDERED, location_of
-from kubesched_lint.manifests.limits import MOST_DEPTH
+from kubesched_lint.sources.manifests.document import RENDERED, location_of
+from kubesched_lint.sources.manifests.limits import MOST_DEPTH
 
 if TYPE_CHECKING:
     from re import Match

@@ -1,4 +1,5 @@
-"""Would a finding still hold if …? One row for each condition that it may depend on; ``analysis.worlds`` has the loop.
+"""Would a finding still hold if …? One row for each condition that it may depend on; ``engine.placing.worlds`` has the
+loop.
 
 A finding that every other world confirms continues as it is there. Otherwise it is at most a warning that names the
 condition. A finding that needs two definitions of one object is dropped.
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.lacks import own_plugins
-from kubesched_lint.analysis.worlds import (
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.model.pod import knows_scheduler
+from kubesched_lint.engine.placing.lacks import own_plugins
+from kubesched_lint.engine.placing.worlds import (
     WhatIf,
     resumed_premise,
     resumed_premise_of_others,
@@ -21,25 +24,23 @@ from kubesched_lint.analysis.worlds import (
     without_suspended,
     without_workloads,
 )
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.scenario.premises import HOSTS_STAY, SET_PREMISES, defined_elsewhere, groups_premise
+from kubesched_lint.engine.scenario.world import once_per_world
+from kubesched_lint.engine.verdicts.what_if import Answers
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
-from kubesched_lint.model.pod import knows_scheduler
-from kubesched_lint.verdicts.what_if import Answers
-from kubesched_lint.world.premises import HOSTS_STAY, SET_PREMISES, defined_elsewhere, groups_premise
-from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.places import Source
-    from kubesched_lint.model.inventory import Inventory
-    from kubesched_lint.model.policy import Autoscaler
-    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.engine.base.places import Source
+    from kubesched_lint.engine.model.inventory import Inventory
+    from kubesched_lint.engine.model.policy import Autoscaler
+    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.scenario.world import World
     from kubesched_lint.rulebook.rule import Rule
-    from kubesched_lint.world.world import World
 
 _REPLACED = "only this definition is applied, although the same file replaces it below"
 _CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"

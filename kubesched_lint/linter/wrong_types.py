@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.engine.text import one_line
+from kubesched_lint.engine.apiserver.refusals import affordable, set_aside
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.base.text import one_line
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.objects import decode_object
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text
-from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.validation.refusals import affordable, set_aside
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.sources.manifests.classify import braces, placeholder_of, rendered_text
+from kubesched_lint.sources.manifests.document import Document, Skipped
 
 if TYPE_CHECKING:
-    from kubesched_lint.validation.validate import ApiServerAnswer
+    from kubesched_lint.engine.apiserver.validate import ApiServerAnswer
 
 
 class Decoded(Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import STATES_LAST
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import STATES_LAST
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options

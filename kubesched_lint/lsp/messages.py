@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from kubesched_lint.cluster.limits import LONGEST_TEXT
+from kubesched_lint.engine.cluster.limits import LONGEST_TEXT
 from kubesched_lint.limits import LARGEST_WHOLE
 
 _PIECE = 1 << 20

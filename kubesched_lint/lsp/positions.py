@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from kubesched_lint.engine.places import Span
+from kubesched_lint.engine.base.places import Span
 
 
 class Positions:

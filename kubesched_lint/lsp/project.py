@@ -10,18 +10,17 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.answers.cells import BAD, NONE, REFUSED, Cell
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import Location
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Report
-from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
 from kubesched_lint.linter.causes import one_per_cause
-from kubesched_lint.manifests.document import location_of
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.report.context import cards_of
-from kubesched_lint.report.explanation import as_text as explanation_text
-from kubesched_lint.report.footer import open_findings
-from kubesched_lint.report.simulation_report import as_text as matrix_text
+from kubesched_lint.report.findings.context import cards_of
+from kubesched_lint.report.findings.explanation import as_text as explanation_text
+from kubesched_lint.report.findings.footer import open_findings
+from kubesched_lint.report.simulation.report import as_text as matrix_text
 from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import annotated
 from kubesched_lint.rulebook.library import Rulebook
@@ -30,6 +29,7 @@ from kubesched_lint.session.files import shifts
 from kubesched_lint.session.moved import Shift, moved_place
 from kubesched_lint.session.session import Answer, Session
 from kubesched_lint.session.several import OpeningError, Sessions
+from kubesched_lint.sources.manifests.document import location_of
 
 Opener = Callable[[str], Sessions]
 """Opens the sessions for a folder or a file. Raises OpeningError."""

@@ -9,7 +9,7 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
 
 T = TypeVar("T")
 PAUSE = 0.1

@@ -14,11 +14,11 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.exceptions import is_day
-from kubesched_lint.engine.identity import Itself
-from kubesched_lint.engine.partly_compared import PartlyCompared
-from kubesched_lint.engine.places import ObjectRef, Path
-from kubesched_lint.engine.text import first_few, plural
+from kubesched_lint.engine.base.identity import Itself
+from kubesched_lint.engine.base.partly_compared import PartlyCompared
+from kubesched_lint.engine.base.places import ObjectRef, Path
+from kubesched_lint.engine.base.text import first_few, plural
+from kubesched_lint.explaining.exceptions import is_day
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, Report, Severity, Suppression, errors_behind
 from kubesched_lint.limits import LARGEST_OUTPUT

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import is_within
 from kubesched_lint.limits import LARGEST_SETTINGS, LARGEST_WHOLE
-from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.programs import NoWorkTreeError, WorkTree
+from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 
 HEAD = "HEAD"
 """The default base: everything that is not committed counts as changed."""

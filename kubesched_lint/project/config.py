@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kubesched_lint.cluster.elastic import COMPLETE, OPEN
+from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import PROFILES, SURVIVED, Override

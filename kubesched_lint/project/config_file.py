@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.limits import LONGEST
 from kubesched_lint.files import content, is_own_stream, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
-from kubesched_lint.model.limits import LONGEST
 from kubesched_lint.project.config import Config, ConfigError
 from kubesched_lint.project.pinned import beside, deciding
 from kubesched_lint.rulebook.library import Rulebook

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 
-from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
-from kubesched_lint.cluster.sketch_fields import UnknownFieldError
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.releases import NO_VERSION, is_asked_for
-from kubesched_lint.engine.text import did_you_mean, one_line, seconds_of
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
+from kubesched_lint.engine.base.text import did_you_mean, one_line, seconds_of
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.feature_gates import parsed
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Override
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.project.config import (
     BY_NAME,
     OVERRIDE_KEYS,
@@ -49,9 +47,11 @@ from kubesched_lint.project.rule_settings import (
 from kubesched_lint.project.toml_places import Spot
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.sources.sketches.fields import UnknownFieldError
+from kubesched_lint.sources.sketches.pools import DECLARED_FIELDS, declared_groups
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.node import NodePool
+    from kubesched_lint.engine.model.node import NodePool
 
 _NUL = "a name cannot have the character U+0000"
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import grouped, members, one_per_cause
 from kubesched_lint.project.baseline import entry_of

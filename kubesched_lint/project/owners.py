@@ -8,11 +8,11 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.files import is_within, root_of
 from kubesched_lint.findings import Finding, Report
-from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.codeowners import CodeOwners, code_owners
+from kubesched_lint.sources.manifests.document import RENDERED
 
 NOBODY = "no owner"
 """The owner of a file that CODEOWNERS gives to nobody."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from kubesched_lint.cluster.cluster import LIVE
+from kubesched_lint.engine.cluster.cluster import LIVE
 from kubesched_lint.files import is_within, root_of
 from kubesched_lint.project.config import DECIDING
 

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.text import did_you_mean
+from kubesched_lint.engine.model.decode.fields import shortened
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.decode.fields import shortened
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.rule import Rule
 

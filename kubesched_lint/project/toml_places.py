@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 
 
 class Spot(Struct, frozen=True):

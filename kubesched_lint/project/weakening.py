@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from kubesched_lint.engine.limits import LONGEST_VALUE
-from kubesched_lint.engine.text import first_few, in_which, one_line, plural
+from kubesched_lint.engine.base.limits import LONGEST_VALUE
+from kubesched_lint.engine.base.text import first_few, in_which, one_line, plural
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given, Target
 from kubesched_lint.project.rule_settings import shown

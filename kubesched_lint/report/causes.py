@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Location, ObjectRef
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.causes import members, nameless, numberless
 from kubesched_lint.project.owners import is_namespace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.plan import listed
 from kubesched_lint.commands.fit.run import Counts, Fit, OnPools
-from kubesched_lint.engine.text import joined, plural
+from kubesched_lint.engine.base.text import joined, plural
+from kubesched_lint.engine.placing.growth.plan import listed
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.words import esc

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fleet.run import FleetOutcome
 from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings
-from kubesched_lint.engine.text import in_which, many
+from kubesched_lint.engine.base.text import in_which, many
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.printing import json_text, visible, visible_lines
-from kubesched_lint.report.as_json import VERSION
-from kubesched_lint.report.as_json import render as as_json
-from kubesched_lint.report.as_text import footer_lines
 from kubesched_lint.report.cells import width
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, exit_code, footer, open_findings, summary_of
+from kubesched_lint.report.findings.as_json import VERSION
+from kubesched_lint.report.findings.as_json import render as as_json
+from kubesched_lint.report.findings.as_text import footer_lines
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import counts, exit_code, footer, open_findings, summary_of
 from kubesched_lint.report.palette import Palette
 
 FORMATS = ("text", "json")

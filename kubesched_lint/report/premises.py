@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubesched_lint.cluster.cluster import NO_MORE_NODES, STATES_LAST
+from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES, STATES_LAST
 from kubesched_lint.findings import Finding, Severity
 
 _STANDING = re.compile(

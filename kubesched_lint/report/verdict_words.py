@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.verdicts import (
+from kubesched_lint.engine.answers.cells import (
     BAD,
     BY_SCORES,
     DEPENDS,

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.findings import Finding
-from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import escaped, visible
+from kubesched_lint.sources.manifests.document import RENDERED
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"

@@ -16,8 +16,8 @@ import jsonschema
 from jsonschema.exceptions import best_match
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import Severity
 from kubesched_lint.limits import LARGEST_SETTINGS

@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.base.places import Location
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.frontmatter import CardError, scalar

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import yaml
 from msgspec import Struct, field
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.rulebook.limits import LARGEST_FRONT_MATTER
 
 DEEPEST = 20

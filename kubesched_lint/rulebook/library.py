@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 

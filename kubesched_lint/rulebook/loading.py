@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path as File
 
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.cel.cards import expression_rule

@@ -10,60 +10,60 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import SET_PREMISES
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.premises import SET_PREMISES
+from kubesched_lint.engine.scenario.world import Member, World
 
 _OF_A_MEMBER = frozenset(
     {"autoscaler", "is_created", "pod", "reach", "replicas", "running_pods", "template_changed", "tolerated", "usable"}
 )
 _ASKED_OF_A_MEMBER = frozenset({"pod_of_ordinal", "repels_itself", "selected_workloads", "surely_selects"})
 _WITH_A_MEMBER = {
-    "copies": "world.room:most_copies",
-    "may_be_preempted": "world.staying:may_be_preempted",
-    "most_free": "world.room:most_free",
-    "node_miss": "analysis.nearest:miss_of",
-    "node_premises": "world.premises:node_premises",
-    "preempts": "world.staying:preempts",
-    "room": "world.room:domain_room",
-    "running_premises": "world.premises:running_premises",
-    "shortage": "world.room:shortage_on",
-    "staying": "world.staying:staying",
-    "taints_in_the_way": "world.room:taints_in_the_way",
-    "tightest_resource": "world.room:tightest_resource",
-    "too_small": "world.room:too_small",
+    "copies": "engine.scenario.others.room:most_copies",
+    "may_be_preempted": "engine.scenario.others.staying:may_be_preempted",
+    "most_free": "engine.scenario.others.room:most_free",
+    "node_miss": "explaining.near_misses.nearest:miss_of",
+    "node_premises": "engine.scenario.premises:node_premises",
+    "preempts": "engine.scenario.others.staying:preempts",
+    "room": "engine.scenario.others.room:domain_room",
+    "running_premises": "engine.scenario.premises:running_premises",
+    "shortage": "engine.scenario.others.room:shortage_on",
+    "staying": "engine.scenario.others.staying:staying",
+    "taints_in_the_way": "engine.scenario.others.room:taints_in_the_way",
+    "tightest_resource": "engine.scenario.others.room:tightest_resource",
+    "too_small": "engine.scenario.others.room:too_small",
 }
 _WITH_THE_WORLD = {
-    "nearest_key": "analysis.nearest:nearest_key_of",
-    "nearest_node": "analysis.nearest:nearest_node",
-    "nearest_priority_class": "analysis.nearest:nearest_priority_class",
-    "nodes_carry": "analysis.nearest:nodes_carry",
-    "refusals": "world.refused:refusals_of",
-    "running_match": "world.running:running_match",
+    "nearest_key": "explaining.near_misses.nearest:nearest_key_of",
+    "nearest_node": "explaining.near_misses.nearest:nearest_node",
+    "nearest_priority_class": "explaining.near_misses.nearest:nearest_priority_class",
+    "nodes_carry": "explaining.near_misses.nearest:nodes_carry",
+    "refusals": "explaining.refused:refusals_of",
+    "running_match": "engine.scenario.others.running:running_match",
 }
 _OF_THE_WORLD = {
-    "at_rest": "analysis.trial:at_rest",
-    "blocked": "analysis.reachability:blocked_affinities",
-    "circles": "analysis.reachability:affinity_circles",
-    "contradictions": "analysis.joint:contradictions",
-    "demands": "analysis.joint:demands_of",
-    "drawing": "world.quotas:drawers",
-    "empty": "world.running:empty_state",
-    "growth": "analysis.growth:growth_plan",
-    "host_port_users": "analysis.ports:host_port_users",
-    "lasting": "world.running:lasting_pods",
-    "node_premise": "world.premises:node_premise",
-    "others": "world.running:pods_of_others",
-    "place_names": "world.volume_places:place_names",
-    "proves_absence": "world.premises:proves_absence",
-    "running": "world.running:all_running_pods",
-    "setting": "analysis.setting:setting_of",
-    "state": "world.running:lasting_state",
-    "staying_beside_set": "world.staying:staying_beside_set",
-    "storage": "world.claims:settled_storage",
-    "storage_to_be": "world.claims:storage_to_be",
-    "trials": "analysis.trial:trials_of",
-    "trials_evict": "analysis.trial:evicted_in_trials",
+    "at_rest": "engine.placing.trial:at_rest",
+    "blocked": "engine.placing.reachability:blocked_affinities",
+    "circles": "engine.placing.reachability:affinity_circles",
+    "contradictions": "engine.placing.together.joint:contradictions",
+    "demands": "engine.placing.together.joint:demands_of",
+    "drawing": "engine.scenario.quotas:drawers",
+    "empty": "engine.scenario.others.running:empty_state",
+    "growth": "engine.placing.growth.growth:growth_plan",
+    "host_port_users": "explaining.crowding.ports:host_port_users",
+    "lasting": "engine.scenario.others.running:lasting_pods",
+    "node_premise": "engine.scenario.premises:node_premise",
+    "others": "engine.scenario.others.running:pods_of_others",
+    "place_names": "engine.scenario.storage.volume_places:place_names",
+    "proves_absence": "engine.scenario.premises:proves_absence",
+    "running": "engine.scenario.others.running:all_running_pods",
+    "setting": "engine.placing.setting:setting_of",
+    "state": "engine.scenario.others.running:lasting_state",
+    "staying_beside_set": "engine.scenario.others.staying:staying_beside_set",
+    "storage": "engine.scenario.storage.claims:settled_storage",
+    "storage_to_be": "engine.scenario.storage.claims:storage_to_be",
+    "trials": "engine.placing.trial:trials_of",
+    "trials_evict": "engine.placing.trial:evicted_in_trials",
 }
 
 

@@ -8,6 +8,7 @@ rules runs.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +19,12 @@ from msgspec import Struct
 from kubesched_lint.rulebook.entry_points import entry_names
 from kubesched_lint.rulebook.package_facts import of_package
 from kubesched_lint.rulebook.rule import Check, Mend, module_name
+
+FORMER_NAMES = {
+    "kubesched_lint.analysis.remedy": "kubesched_lint.explaining.remedies.remedy",
+    "kubesched_lint.manifests.changes": "kubesched_lint.sources.manifests.changes",
+}
+"""Modules that rules of version 0.1 import → where they are now; to go with the next minor version."""
 
 
 class Package(Struct, frozen=True):
@@ -52,6 +59,8 @@ class Imported(Struct, frozen=True):
     name: str
 
     def __call__(self) -> Any:
+        for former, name in FORMER_NAMES.items():
+            sys.modules.setdefault(former, import_module(name))
         return of_package(getattr(import_module(self.module), self.name))
 
 

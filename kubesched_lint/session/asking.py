@@ -12,13 +12,13 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import Location
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.findings import Finding, Fix
-from kubesched_lint.manifests.document import RENDERED, location_of
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.session.session import Session
+from kubesched_lint.sources.manifests.document import RENDERED, location_of
 
 
 def explained(session: Session, workload: Workload) -> Explanation | None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.apiserver.refusals import Refusals
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, decoded, manifest_set, refused_of
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import Entry
-from kubesched_lint.validation.refusals import Refusals
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import Entry
 
 _Object = tuple[str, Any]
 

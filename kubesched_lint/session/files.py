@@ -9,14 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.engine.identity import ByIdentity
+from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
-from kubesched_lint.manifests.limits import LARGEST
-from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.manifests.split import text_of
 from kubesched_lint.session.moved import Shift, shift_between
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.inputs import SUFFIXES, InputFile, too_large
+from kubesched_lint.sources.manifests.limits import LARGEST
+from kubesched_lint.sources.manifests.loader import Entry, documents_of
+from kubesched_lint.sources.manifests.yaml.split import text_of
 
 Found = InputFile | Skipped | InputError
 

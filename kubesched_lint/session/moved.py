@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, Span
+from kubesched_lint.engine.base.places import Location, Span
+from kubesched_lint.engine.model.limits import LONGEST
 from kubesched_lint.findings import Finding, Related
-from kubesched_lint.model.limits import LONGEST
 
 
 class Shift(Struct, frozen=True):

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import judged_by
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import judged_by
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, Report
 from kubesched_lint.linter.judged import numbered

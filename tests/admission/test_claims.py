@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.model.storage import StorageClass, default_class
+from kubesched_lint.engine.model.storage import StorageClass, default_class
 
 
 def made(name: str, created: str = "", *, is_default: bool = True) -> StorageClass:

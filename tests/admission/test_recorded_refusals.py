@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.workload import KINDS
+from kubesched_lint.sources.clusters.read import read_cluster
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "conformance" / "refused-pods.jsonl.gz"
 CASES: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.admission.admission import Admission
-from kubesched_lint.admission.decision import AdmissionRefusal, Decision
-from kubesched_lint.admission.podsecurity import Policy, violation
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.releases import RECORDED
+from kubesched_lint.engine.admission.admission import Admission
+from kubesched_lint.engine.admission.decision import AdmissionRefusal, Decision
+from kubesched_lint.engine.admission.podsecurity import Policy, violation
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.objects import decode_object, gather
+from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.library import lint, load_cluster, simulate
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.decode.objects import decode_object, gather
-from kubesched_lint.report.explanation import as_text
+from kubesched_lint.report.findings.explanation import as_text
 from tests.lifecycle.simulated import snapshot
 
 EVERYTHING = frozenset(["PriorityClass", "RuntimeClass", "LimitRange", "Namespace"])

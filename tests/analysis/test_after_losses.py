@@ -9,17 +9,17 @@ import pytest
 from hypothesis import assume
 
 from kubesched_lint import load_cluster
-from kubesched_lint.analysis.after_losses import short_after_losses
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import outcome
+from kubesched_lint.engine.answers.cells import outcome
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.together.after_losses import short_after_losses
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.simulation_report import as_json, as_text
-from kubesched_lint.world.world import World
+from kubesched_lint.report.simulation.report import as_json, as_text
+from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st
 from tests.drawn import given
 from tests.hostile.shapes import stream

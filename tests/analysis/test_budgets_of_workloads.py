@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis import disruption
-from kubesched_lint.analysis.disruption import (
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining import disruption
+from kubesched_lint.explaining.disruption import (
     Covering,
     budgets_of,
     budgets_of_no_other,
@@ -17,15 +26,6 @@ from kubesched_lint.analysis.disruption import (
     is_linted,
     unscaled_budgets,
 )
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.controllers.bounds import covers
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Custom, Workload
-from kubesched_lint.world.world import World
 
 REQUIREMENTS = (
     Requirement("app", "In", ("a",)),

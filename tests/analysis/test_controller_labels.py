@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.lifecycle.verdicts import FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import FINE, UNKNOWN
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, cell, report_of, sketch
 from tests.lifecycle.simulated import workload as simulated
 

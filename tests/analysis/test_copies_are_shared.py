@@ -5,14 +5,14 @@ from __future__ import annotations
 from random import Random
 
 from kubesched_lint import load_cluster
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import HostPort, Pod, PodAffinityTerm
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.capacity import total_copies
-from kubesched_lint.world.room import most_copies, most_copies_by_domain
-from kubesched_lint.world.running import lasting_pods, lasting_state
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import HostPort, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.others.room import most_copies, most_copies_by_domain
+from kubesched_lint.engine.scenario.others.running import lasting_pods, lasting_state
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.capacity import total_copies
 
 _SKETCH = """
 apiVersion: kubesched-lint/v1

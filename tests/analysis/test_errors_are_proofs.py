@@ -16,23 +16,23 @@ from typing import Any
 
 from hypothesis import HealthCheck, event, settings
 
-from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
-from kubesched_lint.analysis.problem import Problem
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.state import Placement
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import Placement
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.placing.together.joint import GROUPS, _placeable, demands_of
+from kubesched_lint.engine.placing.together.problem import Problem
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.preemption import victims_on
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.preemption import victims_on
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st
 from tests.drawn import given
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kubesched_lint import lint
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
+from kubesched_lint.sources.clusters.read import cluster_from
 
 SKETCH = b"""\
 apiVersion: kubesched-lint/v1

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer
-from kubesched_lint.analysis.gangs import answers
-from kubesched_lint.analysis.half_placed import half_placed
 from kubesched_lint.checks.workload_min_count import check as too_few
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.placing.gangs.answers import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer
+from kubesched_lint.engine.placing.gangs.fit import answers
+from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
+from kubesched_lint.engine.scenario.world import Premises, World
+from kubesched_lint.engine.scheduler.framework import filter_node
+from kubesched_lint.explaining.crowding.half_placed import half_placed
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.scheduler.framework import filter_node
-from kubesched_lint.world.gangs import gangs_of, gates_of
-from kubesched_lint.world.world import Premises, World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.plain_gangs import seen_counts
 
 Value = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.nearest import nearest_key
-from kubesched_lint.model.node import Node
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.explaining.near_misses.nearest import nearest_key
 
 NODES = [
     Node("n", {"kubernetes.io/os": "linux", "topology.kubernetes.io/zone": "a", "nvidia.com/gpu.product": "A100"}),

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.pending import AGREES, DIFFERS, OLDER, UNTESTED, Waiting, agreement, waiting_pods
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.pending import AGREES, DIFFERS, OLDER, UNTESTED, Waiting, agreement, waiting_pods
 from kubesched_lint.library import load_cluster
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.capture.resources import RESOURCES
 
 OURS = "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: "
 OURS += "2 Preemption is not helpful for scheduling."
@@ -106,7 +106,7 @@ def test_the_footer_counts() -> None:
 
 
 def test_the_footer_of_a_very_large_cluster_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_lint.analysis.pending.MOST_PODS_PENDING", 0)
+    monkeypatch.setattr("kubesched_lint.explaining.pending.MOST_PODS_PENDING", 0)
     (text,) = agreement(snapshot(pod("big", OURS)), Premises())
     assert text == "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
 

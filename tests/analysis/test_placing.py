@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.half_placed import half_placed
-from kubesched_lint.analysis.trial import at_rest, trials_of
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.cluster_diagram import diagram
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.trial import at_rest, trials_of
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.half_placed import half_placed
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, Value, asking, other, sketch, workload
 
 

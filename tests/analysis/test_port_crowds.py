@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.analysis.ports import PortUser, crowds
-from kubesched_lint.engine import work
-from kubesched_lint.model.pod import HostPort, Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.model.pod import HostPort, Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.explaining.crowding.ports import PortUser, crowds
 
 
 def user(name: str, pods: int, nodes: int, *addresses: str) -> PortUser:

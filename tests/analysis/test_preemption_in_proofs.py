@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
-from kubesched_lint.analysis.problem import Problem
-from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.engine.placing.together.joint import GROUPS, _placeable, demands_of
+from kubesched_lint.engine.placing.together.problem import Problem
+from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
 from tests.analysis.test_errors_are_proofs import CLASSES, HOST, NAMESPACE, PRIORITY, REQUIRED, ZONE, read, term
 
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.admission.quotas import Charged, Use
-from kubesched_lint.analysis.coming import created_counts
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.quotas import cap, granted_in_turn
+from kubesched_lint.engine.admission.quotas import Charged, Use
+from kubesched_lint.engine.events.start.quotas import cap, granted_in_turn
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.coming import created_counts
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 Value = dict[str, Any]
 POOL = "{name: general, autoscaler: karpenter, zones: [a], shapes: [{name: one, allocatable: {cpu: '1', memory: 4Gi}}]}"

@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.analysis.trial import trials_of
-from kubesched_lint.analysis.waiting import races, waiting_everywhere
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.waiting import races, waiting_everywhere
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import FIXTURES, HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
 
 RECORDED = FIXTURES / "races"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.others.returning import returning_beside_set
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.returning import returning_beside_set
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import stream
 from tests.lifecycle.simulated import asking, other, sketch, workload
 from tests.lifecycle.test_guests import guest

@@ -6,11 +6,11 @@ from collections import Counter
 from random import Random
 
 from kubesched_lint import load_cluster
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.world.running import RunningPods, matching_by_domain
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.scenario.others.running import RunningPods, matching_by_domain
+from kubesched_lint.engine.scenario.world import World
 
 _SKETCH = """
 apiVersion: kubesched-lint/v1

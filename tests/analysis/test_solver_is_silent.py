@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kubesched_lint.analysis.programme import _solver
+from kubesched_lint.engine.placing.together.programme import _solver
 
 pytest.importorskip("highspy")
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import sketch, snapshot
 from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import asking, other, snapshot, workload
 
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.analysis import placing
-from kubesched_lint.analysis.coming import Coming
-from kubesched_lint.analysis.trial import Tried, trials_of, tried
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.hints import Hopeless
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.transitions.hints import Hopeless
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.placing import placing
+from kubesched_lint.engine.placing.coming import Coming
+from kubesched_lint.engine.placing.trial import Tried, trials_of, tried
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.framework import Diagnosis
+from kubesched_lint.engine.scheduler.preemption import Preemption, preempt
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.framework import Diagnosis
-from kubesched_lint.scheduler.preemption import Preemption, preempt
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
 
 SETS = 70

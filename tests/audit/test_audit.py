@@ -16,10 +16,6 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit import losses as losses_module
 from kubesched_lint.commands.audit.budgets import blocking
 from kubesched_lint.commands.audit.found import (
@@ -41,21 +37,25 @@ from kubesched_lint.commands.audit.proving import Waits, surely_waiting
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.run import audit
 from kubesched_lint.commands.audit.spread import moved
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import Pod, PodClaim
+from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scheduler.binding import bind
+from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.findings import Severity
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.report.audit_json import as_json
-from kubesched_lint.report.audit_pages import as_html, as_markdown
-from kubesched_lint.report.audit_text import as_text
+from kubesched_lint.report.audit.as_json import as_json
+from kubesched_lint.report.audit.as_text import as_text
+from kubesched_lint.report.audit.pages import as_html, as_markdown
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.world.running import all_running_pods
-from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.sources.clusters.read import read_cluster
 from tests.audit.recorded import compared
 from tests.drain.made import cluster_of as made_cluster
 from tests.drain.made import drawn

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.now import Crowd, Now
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scheduler.binding import bind
+from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.world.running import all_running_pods
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 APPS = ("red", "green", "blue", "grey")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.capture import CaptureError, Connection, Snapshot, capture, connect
+from kubesched_lint.sources.capture import CaptureError, Connection, Snapshot, capture, connect
 from tests.capture.stand_in import ApiServer, Fault, cut, fine, hang, reset, says, status
 
 NOW = "2026-11-21T04:00:00Z"

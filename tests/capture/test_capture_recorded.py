@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.capture import Snapshot, capture, connect
-from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.sources.capture import Snapshot, capture, connect
+from kubesched_lint.sources.clusters.read import read_cluster
 from tests.capture.stand_in import TOKEN, ApiServer
 
 KUBECTL = Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz"

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 import yaml
 
-from kubesched_lint.cluster.capture import capture, connect
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.model.decode.objects import decode_object, gather
+from kubesched_lint.sources.capture import capture, connect
+from kubesched_lint.sources.capture.resources import RESOURCES
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.capture.stand_in import ApiServer, status
 
 BY_KIND = {resource.kind: resource for resource in RESOURCES if resource.group == "resource.k8s.io"}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import yaml
 
-from kubesched_lint.cluster.capture.devices import ClaimAnnotations
-from kubesched_lint.cluster.capture.gates import PATH
-from kubesched_lint.cluster.capture.parts import Annotations
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.capture.role import cluster_role
+from kubesched_lint.sources.capture.devices import ClaimAnnotations
+from kubesched_lint.sources.capture.gates import PATH
+from kubesched_lint.sources.capture.parts import Annotations
+from kubesched_lint.sources.capture.resources import RESOURCES
+from kubesched_lint.sources.capture.role import cluster_role
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "snapshot.md").read_text()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.capture import Snapshot, capture, connect
 from kubesched_lint.library import lint, load_cluster
+from kubesched_lint.sources.capture import Snapshot, capture, connect
 from tests.capture.stand_in import ApiServer, cut, status
 
 NOW = "2026-11-21T04:00:00Z"

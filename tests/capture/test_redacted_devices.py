@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster.capture import capture, connect
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.redact import Redactor
-from kubesched_lint.cluster.redact_cel import UNREADABLE
-from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
-from kubesched_lint.scheduler.devices.selectors import Selectors, has_cel
-from kubesched_lint.scheduler.replay import replay
+from kubesched_lint.engine.model.decode.objects import decode_object
+from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError
+from kubesched_lint.engine.scheduler.devices.selectors import Selectors, has_cel
+from kubesched_lint.engine.scheduler.replay import replay
+from kubesched_lint.sources.capture import capture, connect
+from kubesched_lint.sources.capture.resources import RESOURCES
+from kubesched_lint.sources.redaction.redact import Redactor
+from kubesched_lint.sources.redaction.redact_cel import UNREADABLE
 from tests.capture.stand_in import ApiServer
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "conformance" / "dra.jsonl.gz"

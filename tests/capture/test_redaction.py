@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster.capture import capture, connect
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.redact import Redactor
-from kubesched_lint.scheduler.replay import replay
+from kubesched_lint.engine.scheduler.replay import replay
+from kubesched_lint.sources.capture import capture, connect
+from kubesched_lint.sources.capture.resources import RESOURCES
+from kubesched_lint.sources.redaction.redact import Redactor
 from tests.capture.stand_in import ApiServer
 
 DECISIONS = Path(__file__).parents[2] / "fixtures" / "conformance" / "decisions.jsonl.gz"

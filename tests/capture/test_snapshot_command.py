@@ -26,7 +26,7 @@ def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[st
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands sleep in earnest before they try again."""
-    monkeypatch.setattr("kubesched_lint.cluster.capture.connection._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("kubesched_lint.sources.capture.connection._FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubesched_lint.cluster.capture.resources import RESOURCES, Resource
-from kubesched_lint.cluster.pods import PodReader
-from kubesched_lint.cluster.redact import Redactor
-from kubesched_lint.cluster.template import difference
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.nodes import decode_node
-from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.model.decode.pods import decode_pod
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.pods.template import difference
+from kubesched_lint.engine.model.decode.nodes import decode_node
+from kubesched_lint.engine.model.decode.objects import decode_object
+from kubesched_lint.engine.model.decode.pods import decode_pod
+from kubesched_lint.sources.capture.resources import RESOURCES, Resource
+from kubesched_lint.sources.objects.pods import PodReader
+from kubesched_lint.sources.redaction.redact import Redactor
 
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
 SELECTOR = {"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "t", "operator": "NotIn", "values": ["x"]}]}
@@ -361,7 +361,7 @@ def test_the_source_of_a_volume_is_named_and_no_more(source: str) -> None:
 
 
 def test_every_kind_that_is_read_is_captured() -> None:
-    from kubesched_lint.model.decode.objects import READ_KINDS
+    from kubesched_lint.engine.model.decode.objects import READ_KINDS
 
     # Karpenter served Provisioner last in 0.32: newer clusters would all be told that it is missing
     # A Workload is only compared with its own controller, so one in the cluster decides nothing.

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from kubesched_lint.cluster.capture.resources import RESOURCES
+from kubesched_lint.sources.capture.resources import RESOURCES
 from tests.capture.stand_in import Fault, Handler, cut, hang, reset, status
 from tests.check.live import Live, autoscaler, deployment, running, stored
 

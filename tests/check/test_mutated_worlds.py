@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.plan.changed_worlds import OPTIONS, read
 from tests.worlds.clusters import Value
 from tests.worlds.generator import seeded

@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint import report_extras
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.programs import WorkTree
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
 from tests.teams import CLUSTERS, MISTAKE, team_name, workload, write_repo, write_team

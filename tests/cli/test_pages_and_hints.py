@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cli.pages import USUAL
-from kubesched_lint.engine.text import did_you_mean, meant
+from kubesched_lint.engine.base.text import did_you_mean, meant
 from tests.program import called as started
 
 ROOT = Path(__file__).parents[2]

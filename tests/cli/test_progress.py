@@ -16,8 +16,8 @@ from threading import Thread
 import pytest
 
 from kubesched_lint import progress
-from kubesched_lint.engine import work
-from kubesched_lint.engine.steps import at
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.steps import at
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import shown, titled
 from tests.program import become, called

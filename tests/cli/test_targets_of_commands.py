@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.lint.known import gone_from_all
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Severity
 from kubesched_lint.project.baseline import KnownFinding
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.linter.options import Options
 from kubesched_lint.project.baseline import entries_of, text_of
-from kubesched_lint.report import as_json, as_text
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings import as_json, as_text
+from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.rulebook.library import Rulebook
 
 BOOK = Rulebook.shipped()

@@ -12,7 +12,7 @@ def test_one_healthy_file_spells_no_name_and_reads_no_folder() -> None:
         "sys.argv[1:] = ['lint', 'fixtures/shop/web.yaml', '--no-cache', '--no-config', '--color', 'never']\n"
         "import atexit, os\n"
         "leave = os._exit\n"
-        "late = {'difflib', 'hashlib', 'ipaddress', 'pathlib', 'kubesched_lint.cluster.read'}\n"
+        "late = {'difflib', 'hashlib', 'ipaddress', 'pathlib', 'kubesched_lint.sources.clusters.read'}\n"
         "os._exit = lambda code: (print(late & sys.modules.keys(), flush=True), leave(code))\n"
         "main()\n"
     )

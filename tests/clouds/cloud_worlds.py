@@ -7,7 +7,7 @@ from pathlib import Path
 from string import Template
 
 from kubesched_lint import Report, lint, load_cluster
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
 from scripts.cloud_fixtures import FOLDER, descriptions
 
 CLOUDS = descriptions()

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint import Report, Rulebook, lint, load_cluster
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.sketching import Style, sketch_of
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from scripts.cloud_fixtures import FOLDER
 from tests.clouds.cloud_worlds import CLOUDS, cluster_of, templates, text_for
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kubesched_lint.cluster.alike import alike
-from kubesched_lint.lifecycle import others
-from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.cluster.pods.alike import alike
+from kubesched_lint.engine.events.start import others
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.workload import Workload
 
 NODES = tuple(Node(name, {"on": name}, allocatable={"cpu": 1000, "pods": 10}) for name in "abc")
 LOW = Pod("shop", {"app": "low"}, requests={"cpu": 1000})

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.scheduler.tolerance import CORDON
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import NodeSelectorTerm
+from kubesched_lint.engine.scheduler.tolerance import CORDON
 
 KEYS = (HOSTNAME, ZONE, "pool", "absent")
 RESOURCES = ("cpu", "gpu", "absent")

@@ -13,9 +13,9 @@ import yaml
 from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.schema import schema
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.objects.schema import schema
 from tests import drawn as st
 from tests.drawn import given
 
@@ -35,7 +35,7 @@ def test_every_shipped_sketch_is_valid() -> None:
 def test_a_sketch_that_is_right_costs_no_schema() -> None:
     """jsonschema takes longer to import than most runs take."""
     code = (
-        "import sys; from kubesched_lint.cluster.read import read_cluster; "
+        "import sys; from kubesched_lint.sources.clusters.read import read_cluster; "
         f"read_cluster({str(CLUSTERS / 'three-zones.yaml')!r}); "
         "print([m for m in ('jsonschema',) if m in sys.modules])"
     )

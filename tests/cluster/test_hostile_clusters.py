@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 RECORDED = gzip.decompress((Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz").read_bytes())
 

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from kubesched_lint.cli.init import app
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.sketching import Style, sketch_of
-from kubesched_lint.model.node import HOSTNAME, Node
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
+from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from tests import drawn as st
 from tests.drawn import given
 

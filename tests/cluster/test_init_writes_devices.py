@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.sketching import Style, sketch_of
-from kubesched_lint.model.devices import ResourceSlice
-from kubesched_lint.scheduler.devices.failures import UndecidedError
-from kubesched_lint.scheduler.devices.selectors import Selectors
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.devices import ResourceSlice
+from kubesched_lint.engine.scheduler.devices.failures import UndecidedError
+from kubesched_lint.engine.scheduler.devices.selectors import Selectors
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 
 D = "gpu.acme.com"
 V1 = {"apiVersion": "resource.k8s.io/v1"}

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster.read_json import place_of
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.sources.objects.read_json import place_of
 
 TEXT = """{
   "kind": "List",

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.sketching import sketch_of
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.sketches.sketching import sketch_of
 
 POD = """\
 apiVersion: v1
@@ -70,8 +70,8 @@ def test_a_sketch_leaves_out_what_is_kept() -> None:
 
 
 def test_what_follows_is_asked_once_for_each_zone_of_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_lint.cluster import sketch
-    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.sources.clusters.read import cluster_from
+    from kubesched_lint.sources.sketches import sketch
 
     asked: list[object] = []
     monkeypatch.setattr(sketch, "following", lambda labels: asked.append(labels) or {})

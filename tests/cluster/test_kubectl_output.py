@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 RECORDED = gzip.decompress((CLUSTERS / "kubectl-get.json.gz").read_bytes())

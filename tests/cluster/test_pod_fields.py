@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubesched_lint.cluster.capture.parts import Template
-from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.known_pods import class_key
-from kubesched_lint.cluster.pod_json import PodJsonDecoder
-from kubesched_lint.cluster.pods import PodReader
-from kubesched_lint.cluster.template import difference
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model import pod_fields
-from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.pods.known_pods import class_key
+from kubesched_lint.engine.cluster.pods.template import difference
+from kubesched_lint.engine.model import pod_fields
+from kubesched_lint.engine.model.decode.pods import decode_pod
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.sources.capture.parts import Template
+from kubesched_lint.sources.capture.resources import RESOURCES
+from kubesched_lint.sources.objects.pod_json import PodJsonDecoder
+from kubesched_lint.sources.objects.pods import PodReader
 
 Place = tuple[str, ...]
 """The names of fields from the spec to a leaf; items of lists have none."""
@@ -55,7 +55,8 @@ _OF_RUNNING = (
     ),
     *("containers.ports", "containers.resources", "initContainers.ports", "initContainers.resources"),
 )
-"""Where those fields are that rules about running pods read: pods alike in them are one class (``cluster.classes``)."""
+"""Where those fields are that rules about running pods read: pods alike in them are one class
+(``engine.cluster.pods.classes``)."""
 _KEPT_ALONE = (
     *("containers.ports.name", "containers.resources.claims", "resources.claims"),
     *("initContainers.ports.name", "initContainers.resources.claims"),
@@ -214,4 +215,4 @@ def test_decoding_reads_nothing_beside_the_list(place: Place) -> None:
     decoded(_Asked(pair(place)[0], (), asked))
     inner = {at[:i] for at in LEAVES for i in range(1, len(at) + 1)}
     missing = {".".join(at) for at in asked if at[:-1] not in named and at not in inner}
-    assert not missing, f"decode_pod reads what model/pod_fields.py does not list: {missing}"
+    assert not missing, f"decode_pod reads what engine/model/pod_fields.py does not list: {missing}"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, redacted, said
 from kubesched_lint.commands.verify.recordings import read_cases
+from kubesched_lint.engine.cluster.pods.pod_scheduled import LEFT_OUT, redacted, said
 
 FAMILIES = Path(__file__).parents[2] / "fixtures" / "conformance" / "families.jsonl.gz"
 NEW = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). no new claims to deallocate, "

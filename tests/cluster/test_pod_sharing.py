@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.cluster.pods import PodReader
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.sources.objects.pods import PodReader
 from tests import drawn as st
 from tests.drawn import given
 

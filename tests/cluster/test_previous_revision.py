@@ -10,13 +10,13 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.revisions import live_replicas, running_pods_of, starting_replicas, template_changed
-from kubesched_lint.cluster.template import difference
-from kubesched_lint.model.decode.policy import decode_autoscaler
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.pods.template import difference
+from kubesched_lint.engine.cluster.revisions import live_replicas, running_pods_of, starting_replicas, template_changed
+from kubesched_lint.engine.model.decode.policy import decode_autoscaler
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 
@@ -110,7 +110,7 @@ def test_names_alone_do_not_make_an_owner(cluster: Cluster) -> None:
 
 
 def _selector(**labels: str) -> Any:
-    from kubesched_lint.model.labels import Requirement, Selector
+    from kubesched_lint.engine.model.labels import Requirement, Selector
 
     return Selector(tuple(Requirement(k, "In", (v,)) for k, v in labels.items()))
 

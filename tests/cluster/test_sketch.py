@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Taint
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 HEAD = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"

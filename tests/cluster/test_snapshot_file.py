@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster import read
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import blocks, cluster_from, layout_of, read_cluster
-from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.sources.clusters import read
+from kubesched_lint.sources.clusters.read import blocks, cluster_from, layout_of, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 ITEMS: list[dict[str, Any]] = json.loads(gzip.decompress((CLUSTERS / "kubectl-get.json.gz").read_bytes()))["items"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.transient import is_transient_taint
-from kubesched_lint.model.node import Taint
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.cluster.nodes.transient import is_transient_taint
+from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.sources.clusters.read import cluster_from
 
 
 def nodes(*specs: dict[str, Any], **options: bool) -> Cluster:

@@ -17,9 +17,9 @@ from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.document import Document, Text
-from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.document import Document, Text
+from kubesched_lint.sources.manifests.inputs import InputFile
 from tests.custom.record_app_template import NAME, NAMESPACE, RECORDED, examples
 
 CARD = CHARTS["app-template"]

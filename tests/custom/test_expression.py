@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, evaluate, is_true, parsed
-from kubesched_lint.manifests.document import Document, Text
+from kubesched_lint.sources.manifests.document import Document, Text
 
 SPEC: dict[str, Any] = {
     "replicas": 0,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.custom.kinds import SHIPPED
+from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 
 POD = "containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]"
 JOB = f"{{name: w, template: {{spec: {{suspend: true, template: {{spec: {{{POD}}}}}}}}}}}"

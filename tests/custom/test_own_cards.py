@@ -19,10 +19,10 @@ from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
+from kubesched_lint.sources.manifests.loader import documents
 from tests.program import called
 
 TEMPLATE: dict[str, Any] = {"properties": {"spec": {"properties": {"containers": {"type": "array"}}}}}

@@ -13,13 +13,13 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.delivery import argocd
-from kubesched_lint.delivery.argocd import Held, held_in
-from kubesched_lint.delivery.argocd_objects import matches
-from kubesched_lint.delivery.entries import first_of, names_of, repository_of
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import EVERYTHING, Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.sources.delivery import argocd
+from kubesched_lint.sources.delivery.argocd import Held, held_in
+from kubesched_lint.sources.delivery.argocd_objects import matches
+from kubesched_lint.sources.delivery.entries import first_of, names_of, repository_of
 from tests.delivery.test_flux_sets import WEB, write
 from tests.program import called
 

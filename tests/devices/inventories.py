@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.decode.devices import decode_device_claim, decode_resource_slice
-from kubesched_lint.model.devices import DeviceClaim, DeviceClass, ResourceSlice
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.scheduler.devices.attempt import Attempt
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.model.decode.devices import decode_device_claim, decode_resource_slice
+from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClass, ResourceSlice
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod, PodClaim
+from kubesched_lint.engine.scheduler.devices.attempt import Attempt
 
 DRIVER = "gpu.example.com"
 Value = dict[str, Any]

@@ -10,14 +10,14 @@ from typing import Any
 
 import yaml
 
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.decode.devices import decode_device_claim, decode_device_class, decode_resource_slice
-from kubesched_lint.model.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceClass, ResourceSlice
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
-from kubesched_lint.model.quantity import nanos
-from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.model.decode.devices import decode_device_claim, decode_device_class, decode_resource_slice
+from kubesched_lint.engine.model.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceClass, ResourceSlice
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodClaim
+from kubesched_lint.engine.model.quantity import nanos
+from kubesched_lint.engine.scheduler.devices.attempt import Attempt, OnNode
 
 Value = dict[str, Any]
 NODES = {"n1": "east", "n2": "west"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.devices.inventories import DRIVER
 from tests.lifecycle.simulated import Value, asking, other, snapshot, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.model.devices import DeviceClass
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.scheduler.devices import allocator
-from kubesched_lint.scheduler.devices.answers import NOT_ALL
-from kubesched_lint.scheduler.devices.attempt import NOT_HERE
-from kubesched_lint.scheduler.devices.failures import UndecidedError
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.model.devices import DeviceClass
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.scheduler.devices import allocator
+from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
+from kubesched_lint.engine.scheduler.devices.attempt import NOT_HERE
+from kubesched_lint.engine.scheduler.devices.failures import UndecidedError
 from tests.devices.inventories import DRIVER, GPU, ask, attempt_for, claim_of, devices_with, given, slice_of
 
 HELD = {

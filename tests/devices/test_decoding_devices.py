@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object, is_read
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 
 EXACT = {"deviceClassName": "gpu", "count": 2, "selectors": [{"cel": {"expression": "true"}}]}
 DEVICE = {"attributes": {"model": {"string": "a"}}, "capacity": {"mem": {"value": "40Gi"}}}

@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import settings
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.device_room import UNLIMITED, DeviceRoom, room_of, shortcoming
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.devices.room import UNLIMITED, DeviceRoom, room_of, shortcoming
 from tests import drawn as st
 from tests.devices.inventories import DRIVER, GPU, claim_of, slice_of
 from tests.devices.naive import is_possible

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kubesched_lint.analysis.joint import contradictions
-from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.placing.together.joint import contradictions
+from kubesched_lint.engine.scenario.devices.devices import devices_of
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.scheduler.devices.groups import DeviceGroups
-from kubesched_lint.world.devices import devices_of
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.world import World
 from tests.devices.sets import (
     GPU_CLASS,
     Value,

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis import attempts
 from kubesched_lint.checks._devices import guarded
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.placing import attempts
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.devices import must_know_devices
-from kubesched_lint.engine import extras
-from kubesched_lint.engine.errors import UncheckedError
-from kubesched_lint.scheduler.devices import selectors
-from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.devices import allocator_of, devices_of, devices_unknown
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base import extras
+from kubesched_lint.engine.base.errors import UncheckedError
+from kubesched_lint.engine.scenario.device_premises import pod_premises
+from kubesched_lint.engine.scenario.devices.devices import allocator_of, devices_of, devices_unknown
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.devices import selectors
+from kubesched_lint.explaining.devices.requests import must_know_devices
 from tests.devices.sets import (
     GPU_CLASS,
     KINDS,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.devices import must_know_devices
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.model.devices import Device, DeviceClaim, DeviceOffer
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.scenario.devices.devices import devices_unknown
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.devices.requests import must_know_devices
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.devices import Device, DeviceClaim, DeviceOffer
-from kubesched_lint.model.node import Node
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.devices import devices_unknown
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.devices.sets import GPU_CLASS, manifests_of, template, using
 from tests.lifecycle.simulated import asking, workload
 

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import HealthCheck, assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.devices import ALL, DeviceClaim
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.scheduler.devices.choices import every_choice, own_choice
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.model.devices import ALL, DeviceClaim
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod, PodClaim
+from kubesched_lint.engine.scheduler.devices.choices import every_choice, own_choice
 from tests.devices.inventories import claim_of, devices_with, slice_of
 from tests.devices.naive import every
 from tests.devices.test_naive_allocator import alternatives_of, claims_of_a_pod, devices_of_a_node, evaluated

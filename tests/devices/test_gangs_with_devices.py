@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, UNKNOWN, Answer
-from kubesched_lint.analysis.gangs import answers
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.placing.gangs.answers import CERTAIN, IMPOSSIBLE, UNKNOWN, Answer
+from kubesched_lint.engine.placing.gangs.fit import answers
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import World
 from tests.analysis.test_gangs import GATES, IN_GROUP, group, job
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template
 

@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from msgspec.structs import replace
 
-from kubesched_lint.model.devices import ALL, DeviceRequest
-from kubesched_lint.scheduler.devices.answers import NOT_ALL
+from kubesched_lint.engine.model.devices import ALL, DeviceRequest
+from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
 from tests import drawn as st
 from tests.devices import inventories as made
 from tests.devices.inventories import DRIVER, Value, ask, claim_of, devices_with, slice_of

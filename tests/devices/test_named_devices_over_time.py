@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.lifecycle.holdings import Holdings
-from kubesched_lint.lifecycle.states import PodTypes, empty, with_bound
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
-from kubesched_lint.world.devices import allocator_of
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.engine.events.states.holdings import Holdings
+from kubesched_lint.engine.events.states.states import PodTypes, empty, with_bound
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.devices.devices import allocator_of
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     API,

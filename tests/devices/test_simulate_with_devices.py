@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.lifecycle.oracle import Oracle
-from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
-from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
+from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.model.pod import SchedulerProfile
+from kubesched_lint.engine.placing.setting import setting_of
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,

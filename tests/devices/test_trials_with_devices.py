@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.attempts import Drawing, is_modelled, pods_left
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.waiting import waiting_everywhere
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.preemption import preempt
-from kubesched_lint.world.devices import devices_unknown
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.placing.attempts import Drawing, is_modelled, pods_left
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.scenario.devices.devices import devices_unknown
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.binding import bind
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.explaining.crowding.waiting import waiting_everywhere
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,

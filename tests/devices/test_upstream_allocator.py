@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.scheduler.devices import answers
-from kubesched_lint.scheduler.devices.allocator import Search
-from kubesched_lint.scheduler.devices.answers import NOT_ALL
-from kubesched_lint.scheduler.devices.failures import UndecidedError
+from kubesched_lint.engine.scheduler.devices import answers
+from kubesched_lint.engine.scheduler.devices.allocator import Search
+from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
+from kubesched_lint.engine.scheduler.devices.failures import UndecidedError
 from tests.devices.retold import Value, answer, cases, expected, gives
 
 OF_A_GATE = {

@@ -7,18 +7,18 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.engine.releases import RECORDED
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Container, Pod, PodClaim, SchedulerProfile
-from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.scheduler.plugins import dynamic_resources as plugin
-from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Container, Pod, PodClaim, SchedulerProfile
+from kubesched_lint.engine.model.resources import device_class_resources
+from kubesched_lint.engine.scheduler.plugins import dynamic_resources as plugin
+from kubesched_lint.engine.scheduler.scores.dynamic_resources import DynamicResources
+from kubesched_lint.engine.scheduler.scoring import score
 from tests.devices.retold import Value, cases, claim_of, class_of, slice_of
 
 MODELLED = {name: case for name, case in cases("plugin").items() if "unmodelled" not in case}

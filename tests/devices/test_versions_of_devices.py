@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.objects import decode_object
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.decode.objects import decode_object
 
 TERMS = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "gen", "operator": "In", "values": ["3"]}]}]}
 OF_DEVICE: dict[str, Any] = {

@@ -8,8 +8,8 @@ import pytest
 
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
-from kubesched_lint.report.explanation import as_json, as_text
-from kubesched_lint.scheduler.devices import allocator
+from kubesched_lint.engine.scheduler.devices import allocator
+from kubesched_lint.report.findings.explanation import as_json, as_text
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template, using
 from tests.devices.test_trials_with_devices import by_resource, running
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.cluster.capture.role import cluster_role
+from kubesched_lint.sources.capture.role import cluster_role
 from tests.check.conftest import live as live
 from tests.check.live import Live
 from tests.program import called

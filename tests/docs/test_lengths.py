@@ -15,7 +15,7 @@ GROUPS = {
     "answers": (5300, ("proofs", "simulate", "plan", "check", "fit", "drain", "audit")),
     "reference": (6200, ("configuration", "formats", "versioning", "library", "fleet", "editors", "scheduler-config",
                          "rendering", "gitops", "README", "reference/commands", "reference/library")),
-    "extend": (3000, ("own-rules", "workloads", "verify")),
+    "extend": (3000, ("own-rules", "workloads", "verify", "engine")),
     "special": (2400, ("devices", "gangs", "ci-more")),
     "trust": (1400, ("precision", "comparison")),
 }  # fmt: skip

@@ -12,20 +12,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.commands.verify.recorded import Deployment, ref_named
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Owner
+from kubesched_lint.engine.model.policy import ReplicaSet
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Owner
-from kubesched_lint.model.policy import ReplicaSet
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests.drain.recorded import HASH, Compared, Question, cases, report
 from tests.lifecycle.simulated import Value
 

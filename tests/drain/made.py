@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
 from tests.drain.reference import App, Node, Reference
 from tests.lifecycle.simulated import snapshot
 

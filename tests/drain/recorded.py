@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, DrainPlan
 from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.drain.made import KINDS

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.drain.plan import DrainPlan
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.pod import Owner
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.pod import Owner
-from kubesched_lint.report.drain_markdown import as_markdown
-from kubesched_lint.report.drain_report import as_text
+from kubesched_lint.report.drain.as_markdown import as_markdown
+from kubesched_lint.report.drain.report import as_text
+from kubesched_lint.sources.clusters.read import read_cluster
+from kubesched_lint.sources.manifests.loader import documents
 from tests.drain.made import KINDS, cluster_of
 from tests.drain.recorded import _volume
 from tests.drain.reference import App, Node, Reference

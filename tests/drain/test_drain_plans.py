@@ -16,7 +16,7 @@ from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
 from kubesched_lint.commands.drain.plan import POSSIBLE, PROVEN, DrainPlan, Tight, Wave
 from kubesched_lint.commands.drain.run import Effort
-from kubesched_lint.report.drain_report import as_text
+from kubesched_lint.report.drain.report import as_text
 from tests.drain import families
 from tests.drain.recorded import compared
 from tests.drain.run import disagreement

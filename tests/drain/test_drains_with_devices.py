@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.drain.plan import DrainPlan
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.devices.inventories import DRIVER

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fit.asked import Amounts
 from kubesched_lint.commands.fit.run import Counts, fit
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.library import fit as library_fit
 from kubesched_lint.library import load_cluster
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.world.user_settings import Premises
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import thorough

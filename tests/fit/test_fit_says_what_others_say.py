@@ -8,7 +8,6 @@ from pathlib import Path
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fit.run import Fit, fit
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
@@ -16,14 +15,15 @@ from kubesched_lint.commands.verify.deployments import _read
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.commands.verify.recordings import read_cases
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.verdicts import FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import FINE, UNKNOWN
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.user_settings import Premises
 from tests.drawn import given
 from tests.lifecycle.enclosed import thorough
 from tests.lifecycle.made_settings import nodes, workload

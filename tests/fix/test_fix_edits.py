@@ -11,13 +11,13 @@ import pytest
 from hypothesis import settings
 from ruamel.yaml import YAML
 
-from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.editing import splice_of, spliced
-from kubesched_lint.manifests.full_reader import build
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.second_reader import Made, objection
-from kubesched_lint.manifests.split import is_json
+from kubesched_lint.sources.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.editing import splice_of, spliced
+from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.yaml.full_reader import build
+from kubesched_lint.sources.manifests.yaml.second_reader import Made, objection
+from kubesched_lint.sources.manifests.yaml.split import is_json
 from tests import drawn as st
 from tests.drawn import given
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.analysis.remedy import is_fixed
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.search import Mended, mend
-from kubesched_lint.engine.text import is_slip
+from kubesched_lint.engine.base.text import is_slip
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.explaining.remedies.remedy import is_fixed
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.changes import Append, Change, Put, Remove
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.changes import Append, Change, Put, Remove
+from kubesched_lint.sources.manifests.loader import documents
 
 BOOK = Rulebook.shipped()
 CLUSTER = """\

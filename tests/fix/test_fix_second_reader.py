@@ -11,16 +11,16 @@ import pytest
 from kubesched_lint.commands.fix import workspace
 from kubesched_lint.commands.fix.search import Mended, mend
 from kubesched_lint.commands.fix.workspace import OpenFile
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.changes import Append, Change, Put
-from kubesched_lint.manifests.editing import Splice, splice_of
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.second_reader import Made, objection
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.changes import Append, Change, Put
+from kubesched_lint.sources.manifests.editing import Splice, splice_of
+from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.yaml.second_reader import Made, objection
 
 BOOK = Rulebook.shipped()
 WEB = """\

@@ -44,7 +44,7 @@ def test_the_code_of_the_page_on_cards_is_that_of_the_fix_it_describes() -> None
         r"^```python\n(def fix.*?)^```$", (ROOT / "rules/CARDS.md").read_text(), re.MULTILINE | re.DOTALL
     )
     assert 'Append((*hazard.at, "matchLabelKeys"), "pod-template-hash"' in code
-    described = (ROOT / "kubesched_lint/analysis/remedies/rollouts.py").read_text()
+    described = (ROOT / "kubesched_lint/explaining/remedies/rollouts.py").read_text()
     assert 'Append((*term, "matchLabelKeys"), label, after=("labelSelector",))' in described
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import subject_of
 from kubesched_lint.commands.fix.search import Mended, mend
 from kubesched_lint.commands.lint.run import report_on
@@ -20,9 +19,10 @@ from kubesched_lint.linter.lint_text import manifests_of
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 BOOK = Rulebook.shipped()
 FIXABLE = [rule for rule in BOOK if rule.fix]

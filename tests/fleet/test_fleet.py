@@ -30,7 +30,7 @@ from kubesched_lint.commands.fleet.run import (
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.fleet import fleet_of, render_json, render_text, worst_exit_code
 from kubesched_lint.rulebook.library import Rulebook
 from tests.program import called

@@ -25,17 +25,17 @@ from lsprotocol import types
 from typer.testing import CliRunner
 
 from kubesched_lint.cli import _run
-from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.scheduler.devices import allocator
 from kubesched_lint.linter.lint import Run
 from kubesched_lint.linter.options import Options
 from kubesched_lint.lsp.desk import Buffer, Desk
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.scheduler.devices import allocator
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import Sessions
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 from tests.garbage.garbage import FIXTURES
 from tests.program import import_all
 

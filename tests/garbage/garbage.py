@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 from hypothesis import HealthCheck, settings
 
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.split import text_of
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.yaml.split import text_of
 from tests import drawn as st
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.manifests.full_reader import build
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.yaml.full_reader import build
 from tests import drawn as st
 from tests.drawn import given
 from tests.garbage.garbage import FIXTURES, STYLES, disturbed, drawn, is_inside, mutated, snapshot, written

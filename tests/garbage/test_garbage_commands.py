@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.analysis import attempts
+from kubesched_lint.engine.placing import attempts
 from tests.garbage.commands import OTHERS, change, change_kept_in_type, changed, try_set
 
 SETS = 32

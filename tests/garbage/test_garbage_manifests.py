@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_lint.engine.releases import MODELLED
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.base.releases import MODELLED
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.waivers import find_waivers
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st
 from tests.drawn import given
 from tests.garbage.garbage import FIXTURES, ODD, STYLES, disturbed, drawn, is_inside, manifests, mutated, written

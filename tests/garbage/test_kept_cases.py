@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.linter.waivers import find_waivers
 from kubesched_lint.project.baseline import entries_in
@@ -18,6 +17,7 @@ from kubesched_lint.project.config_file import read_config
 from kubesched_lint.rulebook.card import read_card
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import read_cluster
 
 CASES = Path(__file__).parent / "cases"
 MANY = "a number of too many digits"

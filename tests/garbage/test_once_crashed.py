@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from kubesched_lint import lint, load_cluster, simulate
+from kubesched_lint.engine.model.decode.objects import READ_KINDS, decode_object, is_read
+from kubesched_lint.engine.scheduler.devices import allocator
 from kubesched_lint.findings import Report
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import READ_KINDS, decode_object, is_read
-from kubesched_lint.report.formats import FORMATS
-from kubesched_lint.scheduler.devices import allocator
+from kubesched_lint.report.findings.formats import FORMATS
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 from tests.garbage.commands import command
 from tests.garbage.garbage import FIXTURES, ZONES
 

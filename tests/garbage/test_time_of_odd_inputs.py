@@ -13,12 +13,12 @@ from itertools import islice
 import pytest
 
 from kubesched_lint import lint, load_cluster, simulate
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.controllers.replicaset import draws
+from kubesched_lint.engine.apiserver.refusals import affordable
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.controllers.replicaset import draws
 from kubesched_lint.linter import wrong_types
 from kubesched_lint.linter.waivers import find_waivers
-from kubesched_lint.validation.refusals import affordable
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.garbage.garbage import ZONES
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.capture import CaptureError, Connection, Snapshot, capture, connect
-from kubesched_lint.cluster.capture.answers import one_line, seconds_to_wait
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.engine.limits import LONGEST_REASON
+from kubesched_lint.engine.base.limits import LONGEST_REASON
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.sources.capture import CaptureError, Connection, Snapshot, capture, connect
+from kubesched_lint.sources.capture.answers import one_line, seconds_to_wait
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 from tests.capture.stand_in import TOKEN, ApiServer, Handler, fine, says, status
 from tests.program import called
 
@@ -44,7 +44,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands sleep in earnest before they try again."""
-    monkeypatch.setattr("kubesched_lint.cluster.capture.connection._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("kubesched_lint.sources.capture.connection._FIRST_PAUSE", 0.01)
 
 
 def kubeconfig(folder: Path, url: str) -> Path:
@@ -213,7 +213,7 @@ def test_a_circle_of_tokens_is_an_error(api: ApiServer) -> None:
 
 
 def test_pages_have_an_end(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_lint.cluster.capture.lists.MOST_PAGES", 20)
+    monkeypatch.setattr("kubesched_lint.sources.capture.lists.MOST_PAGES", 20)
     api.fails(PODS, *[page(f"t{i}") for i in range(100)])
     assert captured().failures == ("pods: the list has more than 20 pages",)
     assert len(api.asked("pods")) == 20

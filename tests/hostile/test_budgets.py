@@ -13,37 +13,40 @@ import pytest
 from typer.testing import CliRunner
 
 import kubesched_lint
-from kubesched_lint.analysis import beside
-from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.simulate import run as simulate
-from kubesched_lint.controllers.daemonset import OnNode
-from kubesched_lint.engine import work
+from kubesched_lint.engine.answers.cells import UNKNOWN
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.bounds import least
+from kubesched_lint.engine.bounds.competition.contention import Contender
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.controllers.daemonset import OnNode
+from kubesched_lint.engine.events.start import groups, rooms
+from kubesched_lint.engine.events.start.coupling import joined
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model import pod as pod_model
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.pod import Toleration
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.reachability import Circles, blocked_workloads
+from kubesched_lint.engine.scenario.quotas import drawing
+from kubesched_lint.engine.scenario.storage import claims
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler import tolerance, topology
+from kubesched_lint.engine.verdicts import matrix
+from kubesched_lint.explaining import refused
+from kubesched_lint.explaining.crowding import beside
 from kubesched_lint.findings import Report, Skip
-from kubesched_lint.lifecycle import groups, least, matrix, rooms
-from kubesched_lint.lifecycle.contention import Contender
-from kubesched_lint.lifecycle.coupling import joined
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter import lint as linter
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests import full_reader
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model import pod as pod_model
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import Toleration
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.formats import FORMATS, renderer
-from kubesched_lint.scheduler import tolerance, topology
-from kubesched_lint.world import claims, refused
-from kubesched_lint.world.quotas import drawing
-from kubesched_lint.world.world import World
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.formats import FORMATS, renderer
+from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.yaml import full_reader
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 
 MUCH = 1e12
@@ -169,15 +172,15 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 ASKED: dict[str, tuple[int, str, str]] = {
     "spreads": (4, "kubesched_lint.checks._skews", "skews"),
-    "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
-    "node-numbers": (40, "kubesched_lint.cluster.labelled", "go_int"),
-    "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),
-    "local-volumes": (20, "kubesched_lint.scheduler.volume_reach", "reachable"),
-    "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
-    "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
-    "pools": (8, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
-    "cronjobs": (8, "kubesched_lint.world.world.World", "mutation_of"),
-    "misspelt-values": (20, "kubesched_lint.verdicts.refuting", "pods_wanted"),
+    "preferring": (8, "kubesched_lint.engine.scheduler.scores.inter_pod_affinity", "selects_pod"),
+    "node-numbers": (40, "kubesched_lint.engine.cluster.labelled", "go_int"),
+    "claims": (15, "kubesched_lint.engine.scenario.storage.volume_places", "_answerable"),
+    "local-volumes": (20, "kubesched_lint.engine.scheduler.volume_reach", "reachable"),
+    "disruption": (15, "kubesched_lint.explaining.disruption", "covers"),
+    "ranges": (15, "kubesched_lint.engine.admission.limits", "in_resource_list"),
+    "pools": (8, "kubesched_lint.engine.cluster.nodepools.templates.NodeTemplate", "node"),
+    "cronjobs": (8, "kubesched_lint.engine.scenario.world.World", "mutation_of"),
+    "misspelt-values": (20, "kubesched_lint.engine.verdicts.refuting", "pods_wanted"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
 

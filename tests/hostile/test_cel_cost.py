@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("cel_expr_python")
 
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.cost import _measured
 from kubesched_lint.rulebook.cel.language import EvaluationError, ExpressionError, Language

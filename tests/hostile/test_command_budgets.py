@@ -12,9 +12,6 @@ from typer.testing import CliRunner
 import kubesched_lint
 from benchmarks import hostile_shapes
 from kubesched_lint.cli.app import app
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit import run as audit
 from kubesched_lint.commands.drain import obstacles
 from kubesched_lint.commands.drain import run as drain
@@ -27,18 +24,21 @@ from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan import run as plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.why import ask
-from kubesched_lint.engine import work
+from kubesched_lint.engine.answers.cells import UNKNOWN
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import HostPort, Pod
+from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.findings import Skip
-from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import HostPort, Pod
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 from tests.hostile.shapes.editing import edited
 from tests.hostile.shapes.running import changed, running

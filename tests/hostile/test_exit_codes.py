@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec import Struct, field
 
-from kubesched_lint.controllers.bounds import scaled
-from kubesched_lint.model.labels import go_int
-from kubesched_lint.model.limits import LONGEST
-from kubesched_lint.validation.quantities import parse
+from kubesched_lint.engine.apiserver.values.quantities import parse
+from kubesched_lint.engine.controllers.bounds import scaled
+from kubesched_lint.engine.model.labels import go_int
+from kubesched_lint.engine.model.limits import LONGEST
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import contents, read_cluster
-from kubesched_lint.engine.data import shipped
+from kubesched_lint.engine.base.data import shipped
+from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.files import UnreadableError, content, opened, place_of, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import LARGEST, InputFile
-from kubesched_lint.manifests.loader import source_lines
-from kubesched_lint.manifests.overlays import piped
 from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import read_config
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.sources.clusters.read import contents, read_cluster
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile
+from kubesched_lint.sources.manifests.kustomize.overlays import piped
+from kubesched_lint.sources.manifests.loader import source_lines
 from kubesched_lint.writing import destination, replacing
 from tests.program import called
 

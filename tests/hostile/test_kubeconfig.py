@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.capture import CaptureError, capture, connect
+from kubesched_lint.sources.capture import CaptureError, capture, connect
 from tests.capture.stand_in import TOKEN, ApiServer
 from tests.program import called
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.lsp.messages import Fault, Messages
-from kubesched_lint.manifests.limits import LARGEST
+from kubesched_lint.sources.manifests.limits import LARGEST
 from tests.lsp.client import CAPABILITIES, Client, serving
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Evidence, Finding, InputError, Related, Report, Severity, Skip, Summary
 from kubesched_lint.printing import cells_of, is_obeyed, json_text, safe_json, visible, visible_lines
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.formats import FORMATS, renderer
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.formats import FORMATS, renderer
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from kubesched_lint import library
-from kubesched_lint.cluster.capture import capture, connect
-from kubesched_lint.cluster.capture.resources import RESOURCES, Resource
-from kubesched_lint.cluster.open_words import PLAIN_WORDS, open_version
-from kubesched_lint.cluster.redact import Redactor
+from kubesched_lint.sources.capture import capture, connect
+from kubesched_lint.sources.capture.resources import RESOURCES, Resource
+from kubesched_lint.sources.redaction.open_words import PLAIN_WORDS, open_version
+from kubesched_lint.sources.redaction.redact import Redactor
 from tests.capture.stand_in import TOKEN, ApiServer
 
 ROOT = Path(__file__).parents[2]
@@ -284,9 +284,9 @@ def test_a_word_of_ones_own_costs_each_guess() -> None:
 
 def test_every_key_that_the_linter_knows_stays() -> None:
     """A label that some rule or some cloud's autoscaler is told by must not become a pseudonym."""
-    from kubesched_lint.analysis.well_known import TAINTS
-    from kubesched_lint.cluster import elastic, transient
-    from kubesched_lint.model import node
+    from kubesched_lint.engine.cluster.nodes import elastic, transient
+    from kubesched_lint.engine.model import node
+    from kubesched_lint.explaining.near_misses.well_known import TAINTS
 
     known = {*TAINTS, *elastic._LABELS, *elastic._ANNOTATIONS, *transient._KEYS, *node.CSI_ZONES}
     known |= {prefix + "x" for prefix in transient._PREFIXES} | {"node.cilium.io/agent-not-ready"}
@@ -309,7 +309,7 @@ def test_all_addresses_stay_all_addresses(address: str) -> None:
 
 
 def test_a_resource_stays_native_or_extended() -> None:
-    from kubesched_lint.model.resources import is_extended
+    from kubesched_lint.engine.model.resources import is_extended
 
     ours = Redactor(b"k")
     for name in ("cpu", "acme.com/gpu", "kubernetes.io/x", "acme.kubernetes.io/x", "nvidia.com/gpu", "hugepages-2Mi"):

@@ -21,12 +21,12 @@ import pytest
 from kubesched_lint import programs
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.flux import flux_repository
-from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.manifests.kustomization import is_address
-from kubesched_lint.manifests.kustomize_tree import as_json
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.flux import flux_repository
+from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.kustomization import is_address
+from kubesched_lint.sources.manifests.kustomize.tree import as_json
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 has_own_network = pytest.mark.skipif(not programs._alone(), reason="no network namespaces here")

@@ -13,22 +13,23 @@ from typer.testing import CliRunner
 import kubesched_lint
 from benchmarks import hostile_shapes
 from kubesched_lint.cli.app import app
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.devices import Devices
-from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle import matrix, unreachable
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.hypotheses import made_unreachable
-from kubesched_lint.lifecycle.states import State
-from kubesched_lint.lifecycle.stored_volumes import StoredVolumes
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.bounds import unreachable
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.devices import Devices
+from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.events.search.hypotheses import made_unreachable
+from kubesched_lint.engine.events.states.states import State
+from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.devices import DeviceClaim
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.pools import offers
+from kubesched_lint.engine.verdicts import matrix
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.devices import DeviceClaim
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world import offers
+from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import SHAPES, Files
 
 
@@ -189,9 +190,9 @@ def test_the_benchmark_tells_a_report_from_a_run_that_failed_at_its_start(comman
 
 
 ASKED: dict[str, tuple[str, str, float]] = {
-    "crowd": ("kubesched_lint.verdicts.what_if", "_is_proof", 2.2),
-    "ring": ("kubesched_lint.report.matrix_text", "short_names", 1.5),
-    "misspelt-keys": ("kubesched_lint.world.words", "_plain", 2.2),
+    "crowd": ("kubesched_lint.engine.verdicts.what_if", "_is_proof", 2.2),
+    "ring": ("kubesched_lint.report.simulation.matrix_text", "short_names", 1.5),
+    "misspelt-keys": ("kubesched_lint.engine.scenario.words", "_plain", 2.2),
 }
 """Shape → the question of which each row once cost as many as there are others; how its number may grow with twice
 the rows. ``short_names`` asks for all names."""

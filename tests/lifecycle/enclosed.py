@@ -9,16 +9,16 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, settings
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle import rivals
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.counting import Counting
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.idle import idle
-from kubesched_lint.lifecycle.judging import is_stuck
-from kubesched_lint.lifecycle.limits import FEW_ALIKE
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.engine.bounds.competition import rivals
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.limits import FEW_ALIKE
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
+from kubesched_lint.engine.runs.judging import is_stuck
 
 thorough = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from kubesched_lint.cluster.nodeset import NodeSet, only, positions
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.scheduler.framework import filter_node
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.policy import PodGroup
+from kubesched_lint.engine.scheduler.framework import filter_node
+from kubesched_lint.engine.scheduler.scoring import score
 
 Places = dict[str, int]
 

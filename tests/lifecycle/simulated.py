@@ -9,18 +9,18 @@ from typing import Any
 
 import yaml
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 Value = dict[str, Any]
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -6,18 +6,18 @@ from functools import partial
 
 import pytest
 
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.checks import anti_affinity_exceeds_domains, node_loss_leaves_pending
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.sources.clusters.read import read_cluster
 from tests.lifecycle.simulated import FIXTURES, asking, cell, other, report_of, sketch, workload
 
 
@@ -89,7 +89,7 @@ def with_node(cluster, node: dict):
     import yaml
     from msgspec.structs import replace
 
-    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.sources.clusters.read import cluster_from
 
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": [node]}
     more = cluster_from([("more.yaml", yaml.safe_dump(value).encode())], "more.yaml")

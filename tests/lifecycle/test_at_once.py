@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.lifecycle.at_once import at_once, weakened
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.report.cell_details import taken_at_once
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
+from kubesched_lint.engine.verdicts.at_once import at_once, weakened
+from kubesched_lint.report.simulation.cell_details import taken_at_once
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

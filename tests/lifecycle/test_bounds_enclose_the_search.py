@@ -6,25 +6,25 @@ import pytest
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.controllers.bounds import rolling_bounds
-from kubesched_lint.engine.releases import RECORDED
-from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
-from kubesched_lint.lifecycle.judging import is_stuck
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
-from kubesched_lint.lifecycle.sizes import size_after
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.bounds.closed_forms import placed
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.controllers.bounds import rolling_bounds
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
+from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.sizes import size_after
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
+from kubesched_lint.engine.runs.judging import is_stuck
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from kubesched_lint.lifecycle.budget_counts import BudgetCounts
-from kubesched_lint.lifecycle.states import PodTypes
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.events.states.states import PodTypes
+from kubesched_lint.engine.events.transitions.budget_counts import BudgetCounts
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import Workload
 
 
 def _budget(app: str) -> DisruptionBudget:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.pod import BoundPod, Owner
+from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.pod import BoundPod, Owner
 from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, report_of, sketch, workload
 
 KEEP = other("PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 0})

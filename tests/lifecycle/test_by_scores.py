@@ -6,9 +6,9 @@ import json
 
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
-from kubesched_lint.lifecycle import courses
-from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE
-from kubesched_lint.report.simulation_report import as_json, as_text
+from kubesched_lint.engine.answers.cells import BY_SCORES, FINE
+from kubesched_lint.engine.runs import courses
+from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 

@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.controllers import daemonset, deployment, replicaset, statefulset
-from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds, scaled
-from kubesched_lint.controllers.daemonset import OnNode
-from kubesched_lint.controllers.deployment import ReplicaSetSize as Size
-from kubesched_lint.controllers.statefulset import OrdinalPod, StatefulSetSync
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Strategy, Workload
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.engine.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds, scaled
+from kubesched_lint.engine.controllers.daemonset import OnNode
+from kubesched_lint.engine.controllers.deployment import ReplicaSetSize as Size
+from kubesched_lint.engine.controllers.statefulset import OrdinalPod, StatefulSetSync
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import Strategy, Workload
 from tests.scheduler.small import pod
 
 QUARTER = Strategy(max_surge="25%", max_unavailable="25%")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 

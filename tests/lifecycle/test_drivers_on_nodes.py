@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.loader import documents
 
 MANIFESTS = """\
 apiVersion: storage.k8s.io/v1

@@ -11,14 +11,14 @@ from random import Random
 import pytest
 import yaml
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.controllers.replicaset import draws, one_draw
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import seeded_stories
+from kubesched_lint.engine.controllers.replicaset import draws, one_draw
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import seeded_stories
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, asking, sketch, workload
 
 RUNS = 600

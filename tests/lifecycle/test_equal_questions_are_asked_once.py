@@ -6,22 +6,23 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.lifecycle import courses, full_nodes
-from kubesched_lint.lifecycle.contenders import _selected as selected
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Courses, Effort
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.shapes import shape
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.turns import Aim
-from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.engine.answers.cells import NONE, UNKNOWN
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.bounds.competition import full_nodes
+from kubesched_lint.engine.bounds.competition.contenders import _selected as selected
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.shapes import shape
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.runs import courses
+from kubesched_lint.engine.runs.courses import Courses, Effort
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
+from kubesched_lint.engine.runs.turns import Aim
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle import counted
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.bounds import counted
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.verdicts.matrix import Matrix
 
 
 def _never() -> Counted:

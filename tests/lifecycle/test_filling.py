@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle import filling
-from kubesched_lint.lifecycle.filling import Filler, Filling, Group
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.bounds.competition import filling
+from kubesched_lint.engine.bounds.competition.filling import Filler, Filling, Group
 
 KINDS = st.lists(
     st.dictionaries(st.sampled_from(["cpu", "pods"]), st.integers(-1, 7), min_size=1), min_size=1, max_size=2

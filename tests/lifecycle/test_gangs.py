@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.gangs import verify_gang
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
-from kubesched_lint.lifecycle.gangs import orders, outcomes
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
-from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.transitions.gangs import orders, outcomes
+from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
+from kubesched_lint.engine.model.policy import PodGroup
+from kubesched_lint.engine.scheduler.pod_groups import NOWHERE, SHORT
 from tests.lifecycle.plain_gangs import seen_counts
 from tests.scheduler.small import bound, node, pod, selecting, state
 
@@ -173,7 +173,7 @@ def _drawn(random: Random) -> tuple[PodGroup, list[BoundPod], ClusterState]:
 def test_swapping_equal_nodes_changes_no_outcome(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     group, pods, where = _drawn(Random(seed))
     ours = outcomes(group, pods, where, ON, any_order=True)
-    monkeypatch.setattr("kubesched_lint.lifecycle.gangs.equal_nodes", lambda *_: None)
+    monkeypatch.setattr("kubesched_lint.engine.events.transitions.gangs.equal_nodes", lambda *_: None)
     plain = outcomes(group, pods, where, ON, any_order=True)
     assert (ours.least, ours.most) == (plain.least, plain.most)
     assert {rest.messages for rest in ours.rests} == {rest.messages for rest in plain.rests}

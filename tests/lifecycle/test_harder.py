@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.harder import harder
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.turns import Aim
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE, Node
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.bounds.competition.harder import harder
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import ZONE, Node
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.runs.turns import Aim
+from kubesched_lint.engine.verdicts.matrix import Matrix
 
 NODES = tuple(Node(f"n{i}", {ZONE: f"z{i % 3}"}, allocatable={"cpu": 4000, "pods": 30}) for i in range(6))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.hints import AFFINITY, may_miss, wakes_on_bind, wakes_on_delete
-from kubesched_lint.lifecycle.verdicts import FINE
-from kubesched_lint.model.decode.nodes import decode_pod_object
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.engine.answers.cells import FINE
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.transitions.hints import AFFINITY, may_miss, wakes_on_bind, wakes_on_delete
+from kubesched_lint.engine.model.decode.nodes import decode_pod_object
+from kubesched_lint.engine.model.inventory import Inventory
 from tests.lifecycle.simulated import ZONE, asking, cell, other, report_of, sketch, workload
 
 BY_LABEL = {"namespaceSelector": {"matchLabels": {"team": "shop"}}}

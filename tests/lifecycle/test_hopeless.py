@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
-from kubesched_lint.lifecycle import oracle, preempting
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.node_events import lose
-from kubesched_lint.lifecycle.oracle import Oracle
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.states import State
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.node_events import lose
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.states.states import State
+from kubesched_lint.engine.events.transitions import oracle, preempting
+from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
+from kubesched_lint.engine.scheduler.framework import diagnose
 from tests.lifecycle import simulated
 from tests.lifecycle.simulated import ZONE, apart, asking
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import simulate
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from kubesched_lint.report.simulation_report import as_json, as_text
+from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 
 WEB = workload("Deployment", "web", 3, apart("web"))

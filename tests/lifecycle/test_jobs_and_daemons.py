@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.commands.simulate import cron_jobs
-from kubesched_lint.controllers.daemonset import pinned, pinned_to
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.controllers.daemonset import pinned, pinned_to
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.pod import BoundPod
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 

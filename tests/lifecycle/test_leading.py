@@ -6,18 +6,18 @@ import pytest
 from hypothesis import assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.groups import group_of
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import DEPENDS
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod, Owner
-from kubesched_lint.model.policy import PriorityClass
-from kubesched_lint.model.storage import StorageClass
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.cells import DEPENDS
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner
+from kubesched_lint.engine.model.policy import PriorityClass
+from kubesched_lint.engine.model.storage import StorageClass
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

@@ -7,17 +7,17 @@ from random import Random
 import pytest
 import yaml
 
-from kubesched_lint.admission.quotas import Charged, Use
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.engine.admission.quotas import Charged, Use
+from kubesched_lint.engine.events.start import quotas
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.storage import Claim
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.model.storage import Claim
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import Value, other, report_of, sketch, workload
 
 CLASSES = ("a", "b")

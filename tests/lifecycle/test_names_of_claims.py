@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from kubesched_lint.controllers.statefulset import ClaimNames, claim_name, ordinals_with
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.world import claim_names
+from kubesched_lint.engine.controllers.statefulset import ClaimNames, claim_name, ordinals_with
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.scenario.storage import claim_names
 from tests.lifecycle.simulated import other, report_of, sketch, workload
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.controllers.bounds import lets_unready_go
-from kubesched_lint.lifecycle.verdicts import BAD, FINE
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.report.simulation_report import as_json, as_text
+from kubesched_lint.engine.answers.cells import BAD, FINE
+from kubesched_lint.engine.controllers.bounds import lets_unready_go
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 

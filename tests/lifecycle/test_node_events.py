@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.node_events import evict, join, uncordon
-from kubesched_lint.lifecycle.verdicts import NONE
+from kubesched_lint.engine.answers.cells import NONE
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.node_events import evict, join, uncordon
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 BUDGET = other(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook._generated import RULES
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 SPREAD = {

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle import event_outcomes, lost_nodes
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import DEPENDS
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.cells import DEPENDS
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start import lost_nodes
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs import event_outcomes
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import Matrix
 
 
 @pytest.mark.parametrize(("kind", "lost"), [("Deployment", ["n3", "n0"]), ("DaemonSet", ["n3", "n0", "n1", "n2"])])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.model.decode.objects import decode_object, gather
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.world.claim_names import known_ordinals
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.model.decode.objects import decode_object, gather
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.scenario.storage.claim_names import known_ordinals
+from kubesched_lint.engine.scenario.world import World
 from tests.lifecycle.simulated import asking, other, sketch, workload
 
 TEMPLATE = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}

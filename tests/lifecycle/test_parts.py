@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from hypothesis import assume
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle import parts
-from kubesched_lint.lifecycle.counting import Counting
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.groups import group_in
-from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.idle import idle
-from kubesched_lint.lifecycle.judging import is_stuck
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import UNREACHABLE_OF, Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.bounds import parts
+from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.start.groups import group_in
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
+from kubesched_lint.engine.runs.judging import is_stuck
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle.enclosed import thorough

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
+from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.verdicts import BAD
 from tests.lifecycle import simulated
 
 SELECTOR = {"labelSelector": {"matchLabels": {"app": "cron"}}}

@@ -9,14 +9,14 @@ import yaml
 from hypothesis import HealthCheck, assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.trace import replays, trace
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
-from kubesched_lint.lifecycle.verdicts import outcome as counted
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
+from kubesched_lint.engine.answers.cells import outcome as counted
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.trace import replays, trace
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
+from kubesched_lint.report.simulation.report import as_text
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import tiny_explorer

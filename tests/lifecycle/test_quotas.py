@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.admission.quotas import asked, canonical, in_words, required_by, unset
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.engine.admission.quotas import asked, canonical, in_words, required_by, unset
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.report.simulation.report import as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 from tests.lifecycle.test_what_runs_already import running
 
@@ -156,7 +156,7 @@ def test_all_silent_containers_are_named_as_kubernetes_names_them():
 
 def test_lint_quotes_the_refusal_word_for_word():
     from kubesched_lint.checks.quota_refuses_pods import check
-    from kubesched_lint.world.world import World
+    from kubesched_lint.engine.scenario.world import World
 
     web = decode_workload(workload("Deployment", "web", 1, {"containers": [{"name": "b"}, {"name": "a"}]}), "default")
     limit = ResourceQuota("default", "compute", {"memory": 1 << 30, "limits.cpu": 1000})

@@ -10,9 +10,9 @@ import pytest
 
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle
-from kubesched_lint.lifecycle.conformance import possible, predictions, story_of
-from kubesched_lint.lifecycle.trace import replays, trace
-from kubesched_lint.lifecycle.verdicts import outcomes
+from kubesched_lint.engine.answers.cells import outcomes
+from kubesched_lint.engine.conformance import possible, predictions, story_of
+from kubesched_lint.engine.events.search.trace import replays, trace
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.bounds import most_beside
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, Node
+from kubesched_lint.engine.bounds.bounds import most_beside
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, Node
 from tests.lifecycle.simulated import asking, workload
 
 

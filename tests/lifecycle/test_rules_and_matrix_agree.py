@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.answers.cells import FINE, NONE
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import FINE, NONE
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.rulebook.examples import Example
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st
 from tests.analysis import test_errors_are_proofs as made
 from tests.drawn import given

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.lifecycle.scheduling_queue import SchedulingQueue
-from kubesched_lint.lifecycle.states import FRESH, SETTLED, PodTypes, State, empty, with_pinned, with_waiting
-from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.engine.events.states.states import FRESH, SETTLED, PodTypes, State, empty, with_pinned, with_waiting
+from kubesched_lint.engine.events.transitions.scheduling_queue import SchedulingQueue
+from kubesched_lint.engine.model.decode.workloads import decode_workload
 from tests.lifecycle.simulated import workload
 
 NODES, WORKLOADS = 4, 5

@@ -6,11 +6,11 @@ import os
 
 from hypothesis import HealthCheck, assume, settings
 
-from kubesched_lint.engine.releases import RECORDED
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.verdicts import outcome as counted
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.engine.answers.cells import outcome as counted
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import tiny_explorer

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle import matrix as of_matrices
-from kubesched_lint.lifecycle.contention import contention_of
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.least import least_placed
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import bare_story, story_of
-from kubesched_lint.lifecycle.verdicts import BAD
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.bounds.competition.contention import contention_of
+from kubesched_lint.engine.bounds.least import least_placed
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import bare_story, story_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.verdicts import matrix as of_matrices
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 
 
 def test_the_search_of_a_workload_alone_is_forgotten_with_the_next_one() -> None:

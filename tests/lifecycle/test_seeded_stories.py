@@ -8,19 +8,19 @@ from random import Random
 import pytest
 import yaml
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.skew import skews
-from kubesched_lint.lifecycle.states import with_bound
-from kubesched_lint.lifecycle.stories import seeded_stories, story_of
-from kubesched_lint.lifecycle.transitions import Transitions
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import seeded_stories, story_of
+from kubesched_lint.engine.events.states.states import with_bound
+from kubesched_lint.engine.events.transitions.transitions import Transitions
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
+from kubesched_lint.engine.runs.skew import skews
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, asking, sketch, workload
 
 SEEDS = range(4)
@@ -59,7 +59,7 @@ def test_moves_that_are_known_are_those_that_a_story_finds_anew(monkeypatch: pyt
             changed = with_new_template(setting.workloads[0])
             shared = seeded_stories(setting, 0, range(8), expected=True)
             ends.append([_ends(story, changed) for story in shared])
-        monkeypatch.setattr("kubesched_lint.lifecycle.events.KnownMoves", Transitions)
+        monkeypatch.setattr("kubesched_lint.engine.events.search.events.KnownMoves", Transitions)
     assert ends[:12] == ends[12:]
 
 

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 import kubesched_lint
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.postings import HeldTerms
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.lifecycle import coupling, setting
-from kubesched_lint.lifecycle.coupling import PodSelection, selecting_terms
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.postings import HeldTerms
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.start import coupling, setting
+from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
+from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import SHAPES
 
 

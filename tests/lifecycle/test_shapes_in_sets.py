@@ -9,17 +9,18 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle import by_scores, turns
-from kubesched_lint.lifecycle.courses import Courses
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.shapes import shape_in_set
-from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.storage import Claim, PersistentVolume
+from kubesched_lint.engine.answers.cells import BY_SCORES, FINE, UNKNOWN
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.shapes import shape_in_set
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.storage import Claim, PersistentVolume
+from kubesched_lint.engine.runs import turns
+from kubesched_lint.engine.runs.courses import Courses
+from kubesched_lint.engine.verdicts import by_scores
+from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 

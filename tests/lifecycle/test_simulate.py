@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
+from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text
+from kubesched_lint.sources.clusters.read import read_cluster
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SEEDS = FIXTURES / "seeds"
@@ -262,11 +262,11 @@ def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
 def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_path):
     from msgspec.structs import replace
 
-    from kubesched_lint.lifecycle.event_outcomes import with_new_template
-    from kubesched_lint.lifecycle.events import Story
-    from kubesched_lint.lifecycle.node_events import lose
-    from kubesched_lint.lifecycle.verdicts import outcome
-    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.engine.answers.cells import outcome
+    from kubesched_lint.engine.events.search.events import Story
+    from kubesched_lint.engine.events.search.node_events import lose
+    from kubesched_lint.engine.model.inventory import Inventory
+    from kubesched_lint.engine.runs.event_outcomes import with_new_template
 
     options = Options()
     body = deployment("db", 3)

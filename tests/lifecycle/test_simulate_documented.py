@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.limits import MOST_PODS
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.world.limits import MOST_NODES
+from kubesched_lint.engine.events.limits import MOST_PODS
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.limits import MOST_NODES
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

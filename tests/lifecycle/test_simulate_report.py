@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.picture import Box, Picture
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS
+from kubesched_lint.engine.events.search.picture import Box, Picture
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.report.cells import width
-from kubesched_lint.report.cluster_picture import drawn, letter
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.simulation.cluster_picture import drawn, letter
+from kubesched_lint.report.simulation.report import as_text
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 
@@ -141,7 +141,7 @@ def test_the_premises_are_said_in_text_with_whose_they_are(zones):
 
 
 def test_what_is_passing_is_a_premise():
-    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.sources.clusters.read import cluster_from
 
     nodes = (
         "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: n1},"

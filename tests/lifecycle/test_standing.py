@@ -8,15 +8,24 @@ from random import Random
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
-from kubesched_lint.controllers.replicaset import draws
-from kubesched_lint.lifecycle.event_outcomes import with_new_template
-from kubesched_lint.lifecycle.node_events import lose
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.standing import Standing
-from kubesched_lint.lifecycle.states import PodCounts, PodTypes, State, empty, queued, tally, with_bound, with_pinned
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.transitions import Transitions
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.engine.controllers.replicaset import draws
+from kubesched_lint.engine.events.search.node_events import lose
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.states.standing import Standing
+from kubesched_lint.engine.events.states.states import (
+    PodCounts,
+    PodTypes,
+    State,
+    empty,
+    queued,
+    tally,
+    with_bound,
+    with_pinned,
+)
+from kubesched_lint.engine.events.transitions.transitions import Transitions
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.event_outcomes import with_new_template
 
 
 def check(transitions: Transitions, state: State) -> int:

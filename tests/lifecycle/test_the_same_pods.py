@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.lifecycle.verdicts import FINE
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.answers.cells import FINE
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
 from tests.lifecycle import simulated
 
 NODE = Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110})

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.counting import Counting
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.idle import idle
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.storage import CSIDriver, CSINode, PersistentVolume
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.storage import CSIDriver, CSINode, PersistentVolume
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

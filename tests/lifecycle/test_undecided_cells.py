@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, UNKNOWN
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.lifecycle.simulated import ZONE, apart, asking, cell, other, report_of, sketch, workload
 
 

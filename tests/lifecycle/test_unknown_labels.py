@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.verdicts.matrix import EVENTS
+from kubesched_lint.report.simulation.report import as_text
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.hypotheses import made_unreachable
-from kubesched_lint.lifecycle.unreachable import _most_beside_empty
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, LIKELY, Cell
-from kubesched_lint.report.simulation_report import as_json, as_text
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, Cell
+from kubesched_lint.engine.bounds.unreachable import _most_beside_empty
+from kubesched_lint.engine.events.search.hypotheses import made_unreachable
+from kubesched_lint.report.simulation.report import as_json, as_text
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 LOSSES = ("node-loss", "zone-loss")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.waiting import waiting_everywhere
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.crowding.waiting import waiting_everywhere
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 from tests.lifecycle.test_what_runs_already import running
 

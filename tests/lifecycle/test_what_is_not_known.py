@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import apart, asking, cell, other, report_of, sketch, snapshot, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, claim, mounting, stateful, storage_class
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests.lifecycle.simulated import apart, asking, cell, report_of, sketch, workload
 from tests.lifecycle.test_adoption import with_node
 
@@ -95,7 +95,7 @@ def test_the_least_full_domain_of_a_spread_has_its_share_of_pods_only():
 
 
 def test_the_other_autoscaler_is_not_at_its_maximum_when_this_one_is():
-    from kubesched_lint.model.policy import Autoscaler
+    from kubesched_lint.engine.model.policy import Autoscaler
 
     web, other = workload("Deployment", "web", 4, asking("500m")), workload("Deployment", "b", 2, asking("3500m"))
     plain = setting(web, other)
@@ -136,7 +136,7 @@ def test_an_ordinary_healthy_set_is_proven_fine():
 
 
 def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named():
-    from kubesched_lint.report.simulation_report import as_text
+    from kubesched_lint.report.simulation.report import as_text
 
     objects = [workload("Deployment", name, 9, asking(cpu)) for name, cpu in (("a", "900m"), ("b", "1600m"))]
     result = report_of(sketch(2, "abc", "4"), *objects, states=20)

@@ -7,14 +7,14 @@ from copy import deepcopy
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.revisions import by_revision, running_pods_of
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.cluster.revisions import by_revision, running_pods_of
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 
 NODES = ("w-a", "w-b", "w-c")

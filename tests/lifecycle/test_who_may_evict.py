@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.preemption_scope import drivers, may_be_preempted
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.model.pod import BoundPod, Owner, Pod, SchedulerProfile
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.preemption_scope import drivers, may_be_preempted
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, SchedulerProfile
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.lifecycle import simulated
 
 NODES = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 1000, "pods": 110}) for i in range(2))

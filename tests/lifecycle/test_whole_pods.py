@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, FINE
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
+from kubesched_lint.engine.answers.cells import BAD, FINE
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 

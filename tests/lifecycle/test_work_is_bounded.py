@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.lifecycle import events, explore
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.transitions import Transitions
-from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, NONE, UNKNOWN
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.events.search import events, explore
+from kubesched_lint.engine.events.transitions.transitions import Transitions
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ZONE = "topology.kubernetes.io/zone"

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.lifecycle import full_nodes, rivals
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.demand import demand_of
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.bounds.competition import full_nodes, rivals
+from kubesched_lint.engine.bounds.competition.demand import demand_of
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests.lifecycle.simulated import apart, asking, workload
 
 RACK = "rack"

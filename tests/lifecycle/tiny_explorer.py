@@ -10,18 +10,18 @@ from itertools import combinations, permutations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.controllers import deployment, statefulset
-from kubesched_lint.engine.releases import RECORDED
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.preemption import preempt
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.admission.schedulers import owner_selector
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.controllers import deployment, statefulset
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.scoring import score
 
 
 class Named(Struct, frozen=True):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint import cache
 from kubesched_lint.commands.lint.cache import CacheFolder, Kept, cache_folder
 from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
@@ -191,7 +191,7 @@ def test_a_cluster_that_cannot_be_read_is_told_every_time(place: Path) -> None:
 
 
 def test_the_age_of_a_snapshot_is_told_as_of_now(place: Path) -> None:
-    from kubesched_lint.cluster.cluster import Description
+    from kubesched_lint.engine.cluster.cluster import Description
 
     kept = Kept(Report(summary=Summary(files=1)), Description("3 nodes", "", "2026-11-20T00:00:00Z", True))
     CacheFolder("kept").keep("a" * 40, kept)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from kubesched_lint.analysis.exceptions import Terms, ends_soon, has_ended, terms_of
 from kubesched_lint.cli.app import app
 from kubesched_lint.clock import VARIABLE, ClockError, now, today
+from kubesched_lint.explaining.exceptions import Terms, ends_soon, has_ended, terms_of
 from kubesched_lint.linter.waivers import find_waivers
 from tests.teams import MISTAKE, workload
 

@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from kubesched_lint.cli.app import app
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.freshness import with_freshness
-from kubesched_lint.engine.text import seconds_of
+from kubesched_lint.engine.base.text import seconds_of
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import Node
 from kubesched_lint.findings import Report, Summary
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

@@ -10,9 +10,9 @@ import pytest
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report import as_github, as_json, as_markdown, as_sarif, as_text
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import verdict
+from kubesched_lint.report.findings import as_github, as_json, as_markdown, as_sarif, as_text
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import verdict
 from kubesched_lint.report.html import page
 from kubesched_lint.rulebook.library import Rulebook
 from tests.program import called

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.alternatives import Alternatives, _environment
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.linter.variants import Variant, Variants
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.loader import documents
 
 CLUSTER = load_cluster(
     text="apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
@@ -170,7 +170,7 @@ def test_each_workload_is_judged_somewhere() -> None:
 
 
 def test_the_work_grows_with_the_number_of_folders() -> None:
-    from kubesched_lint.engine import work
+    from kubesched_lint.engine.base import work
 
     def spent(number: int) -> float:
         claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {}\n"
@@ -183,7 +183,7 @@ def test_the_work_grows_with_the_number_of_folders() -> None:
 
 
 def test_too_many_to_tell_apart_are_one_set() -> None:
-    from kubesched_lint.engine import work
+    from kubesched_lint.engine.base import work
 
     files = {f"f{n}/all.yaml": deployment("web") for n in range(20)}
     with work.within(40):

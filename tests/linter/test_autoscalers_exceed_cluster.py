@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
 
 RULE = "autoscalers-exceed-cluster"
 NODES = [{"name": "worker", "count": 4, "allocatable": {"cpu": "4", "memory": "16Gi"}}]

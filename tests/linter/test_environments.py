@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import simulate
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.linter import limits
 from kubesched_lint.linter.environments import Environments, environments_of, said_once, shared_part
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.sources.manifests.loader import documents
 
 ROOT = Path(__file__).parents[2]
 

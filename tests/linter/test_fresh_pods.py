@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import Member
+from kubesched_lint.sources.clusters.read import cluster_from, stated
+from kubesched_lint.sources.manifests.loader import documents
 
 CAPTURED = "2026-11-20T08:00:00Z"
 

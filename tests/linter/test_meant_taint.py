@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.analysis.meant_taints import KnownTaints
+from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.pod import Toleration
+from kubesched_lint.explaining.near_misses.meant_taints import KnownTaints
 from kubesched_lint.findings import Report
-from kubesched_lint.model.node import Taint
-from kubesched_lint.model.pod import Toleration
 
 TEAM_B, GPU, GPU_EVICTS = Taint("team", "b"), Taint("dedicated", "gpu"), Taint("dedicated", "gpu", "NoExecute")
 

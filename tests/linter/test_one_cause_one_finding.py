@@ -10,9 +10,9 @@ import pytest
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.project.baseline import entries_of, held_against
-from kubesched_lint.report import as_text
 from kubesched_lint.report.causes import errors_first
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings import as_text
+from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.report.causes import causes
-from kubesched_lint.report.footer import counts
+from kubesched_lint.report.findings.footer import counts
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -7,24 +7,25 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis import attempts, placing
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.nodeset import lowest
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.bounds import counting
+from kubesched_lint.engine.cluster.nodeset import lowest
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing import attempts, placing
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts import matrix
+from kubesched_lint.engine.verdicts.matrix import Matrix
+from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.lifecycle import counting, matrix
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.verdicts.refuting import Claim, Refuter
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 CLUSTER = b"""
 apiVersion: kubesched-lint/v1

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
 
 _NODE = {
     "apiVersion": "v1",
@@ -124,7 +124,7 @@ def test_fields_that_a_snapshot_leaves_out_are_not_missing() -> None:
 
 
 def test_paused_deployments_are_captured_as_paused() -> None:
-    from kubesched_lint.cluster.capture.parts import WorkloadSpec
+    from kubesched_lint.sources.capture.parts import WorkloadSpec
 
     assert {"paused", "suspend", "ordinals"} <= set(WorkloadSpec.__struct_fields__)
     assert _only(_snapshot(_workload("Deployment", "web", _WEB, paused=True))).suspended == "paused"

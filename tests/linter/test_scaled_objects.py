@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object, gather, is_read, kinds_in
-from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read, kinds_in
+from kubesched_lint.engine.model.policy import Autoscaler
 
 
 def decoded(spec: dict[str, Any], **annotations: str) -> Autoscaler:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.model.decode.objects import decode_object, is_read
-from kubesched_lint.model.pod import Container
-from kubesched_lint.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.decode.objects import decode_object, is_read
+from kubesched_lint.engine.model.pod import Container
+from kubesched_lint.engine.model.vertical import VerticalAutoscaler
 
 GI = 1 << 30
 

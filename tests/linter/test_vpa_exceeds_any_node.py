@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint, load_cluster, simulate
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
 
 RULE = "vpa-exceeds-any-node"

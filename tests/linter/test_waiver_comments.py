@@ -7,7 +7,7 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kubesched_lint.engine.places import Span
+from kubesched_lint.engine.base.places import Span
 from kubesched_lint.linter.waivers import find_waivers
 
 

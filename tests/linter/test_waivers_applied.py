@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.engine.places import Location, ObjectRef, Path, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Span
+from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Related, Severity, pattern
 from kubesched_lint.linter.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
 

@@ -6,7 +6,7 @@ import textwrap
 
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.report.footer import exit_code
+from kubesched_lint.report.findings.footer import exit_code
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kubesched_lint.analysis.worlds import WhatIf, surviving
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.placing.worlds import WhatIf, surviving
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.what_if import OF_ERRORS, OfSet
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.world.world import World
 from tests.linter.test_duplicate_definitions import ALONE, deployment, report
 
 Row = WhatIf[str]

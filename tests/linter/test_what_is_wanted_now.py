@@ -8,13 +8,13 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook._generated import RULES
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
 from tests.lifecycle.test_adoption import with_node
 from tests.lifecycle.test_what_runs_already import running

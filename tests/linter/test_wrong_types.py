@@ -12,14 +12,14 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 
 SELECTOR = {"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "b", "operator": "In", "values": ["c"]}]}
 TERM = {"labelSelector": SELECTOR, "topologyKey": "zone", "namespaces": ["shop"], "namespaceSelector": SELECTOR}

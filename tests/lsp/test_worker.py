@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
 from kubesched_lint.lsp import worker
 from kubesched_lint.lsp.hovers import fenced
 from kubesched_lint.lsp.worker import OutdatedError, Worker

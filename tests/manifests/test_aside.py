@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.validation.refusals import set_aside
+from kubesched_lint.engine.apiserver.refusals import set_aside
+from kubesched_lint.engine.base.places import Path
 
 VALUE: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}, "d": {"e": 3}}
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.manifests.braces import NotJsonError, place_of, value_of
-from kubesched_lint.manifests.full_reader import BuildError, ComposedValue, tree
-from kubesched_lint.manifests.places import _find
+from kubesched_lint.sources.manifests.yaml.braces import NotJsonError, place_of, value_of
+from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, ComposedValue, tree
+from kubesched_lint.sources.manifests.yaml.places import _find
 
 _TEXTS = [
     "a",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.analysis.well_known import TAINTS, corrected_taint
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import InputFile
+from kubesched_lint.explaining.near_misses.well_known import TAINTS, corrected_taint
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import InputFile
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: x:1}]}\n"
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"

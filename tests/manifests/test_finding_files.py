@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import LARGEST, InputFile
-from kubesched_lint.manifests.loader import Entry, documents, documents_of, source_lines
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.document import Document, Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile
+from kubesched_lint.sources.manifests.loader import Entry, documents, documents_of, source_lines
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
 PARTIAL = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n"

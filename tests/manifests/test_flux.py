@@ -12,10 +12,10 @@ from kubesched_lint.commands.lint.run import Request, check, read_manifests
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.filling import Filling, Variables
-from kubesched_lint.manifests.flux import flux_repository
-from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.filling import Filling, Variables
+from kubesched_lint.sources.manifests.flux import flux_repository
+from kubesched_lint.sources.manifests.loader import documents
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 
@@ -249,7 +249,7 @@ def test_an_object_may_be_left_as_it_is(mark: str) -> None:
 def test_a_file_with_variables_is_not_changed_by_fixes(repository: Path) -> None:
     write(repository, {"apps/web.yaml": WEB, "flux.yaml": flux("apps", "{substitute: {OTHER: x}}")})
     from kubesched_lint.commands.fix.workspace import Workspace
-    from kubesched_lint.manifests.changes import ChangeError
+    from kubesched_lint.sources.manifests.changes import ChangeError
 
     found = read(repository)
     with pytest.raises(ChangeError, match="Flux fills in variables"):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document, Unread
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import LARGEST, InputFile
-from kubesched_lint.manifests.loader import Entry, documents, documents_of
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.document import Document, Unread
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile
+from kubesched_lint.sources.manifests.loader import Entry, documents, documents_of
 from tests import drawn as st
 from tests.drawn import given
 from tests.manifests.yaml_texts import odd_texts

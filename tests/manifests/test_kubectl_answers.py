@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.manifests.fast_reader import IS_TRUSTED, NotPlainError, read_plain
-from kubesched_lint.manifests.full_reader import BuildError, build
+from kubesched_lint.sources.manifests.yaml.fast_reader import IS_TRUSTED, NotPlainError, read_plain
+from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "kubectl_answers.json").read_text())["answers"]
 HEAD = "apiVersion: example.com/v1\nkind: Example\nmetadata: {name: a}\n"

@@ -13,14 +13,21 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.cache import CacheFolder
 from kubesched_lint.commands.lint.run import Request, checked, read_manifests
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests import kustomizing
-from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.manifests.kustomize_copy import KustomizeTree, without_schemas
-from kubesched_lint.manifests.kustomize_tree import tree_of
-from kubesched_lint.manifests.kustomizing import batches, render_trees
-from kubesched_lint.manifests.overlays import applied_in
-from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.kustomize import kustomizing
+from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree, without_schemas
+from kubesched_lint.sources.manifests.kustomize.kustomizing import batches, render_trees
+from kubesched_lint.sources.manifests.kustomize.overlays import applied_in
+from kubesched_lint.sources.manifests.kustomize.rendering import (
+    MARK,
+    Rendered,
+    RenderError,
+    Tool,
+    kustomizer,
+    render_copy,
+)
+from kubesched_lint.sources.manifests.kustomize.tree import tree_of
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 

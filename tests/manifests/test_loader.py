@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.places import Span
+from kubesched_lint.engine.base.places import Span
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import LARGEST, InputFile
-from kubesched_lint.manifests.loader import Entry, documents, documents_of
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests.document import Document, Skipped, Unread
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile
+from kubesched_lint.sources.manifests.loader import Entry, documents, documents_of
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
 

@@ -11,18 +11,18 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import Request, check, read_manifests
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.manifests.meant import Scope
-from kubesched_lint.report import as_json
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import footer
+from kubesched_lint.report.findings import as_json
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import footer
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.meant import Scope
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
 SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"

@@ -11,9 +11,9 @@ import yaml
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.contents import never_applied
-from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.inputs import LARGEST
+from kubesched_lint.sources.manifests.kustomize.contents import never_applied
 
 WEB = """\
 apiVersion: apps/v1

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.engine.places import Path, Span
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
-from kubesched_lint.manifests.full_reader import build
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.places import span_of
+from kubesched_lint.engine.base.places import Path, Span
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.yaml.fast_reader import NotPlainError, read_plain
+from kubesched_lint.sources.manifests.yaml.full_reader import build
+from kubesched_lint.sources.manifests.yaml.places import span_of
 from tests import drawn as st
 from tests.drawn import given
 from tests.manifests import yaml_texts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.manifests import fast_reader
-from kubesched_lint.manifests.fast_reader import IS_TRUSTED, TAILS, NotPlainError, read_plain
+from kubesched_lint.sources.manifests.yaml import fast_reader
+from kubesched_lint.sources.manifests.yaml.fast_reader import IS_TRUSTED, TAILS, NotPlainError, read_plain
 
 pytestmark = pytest.mark.skipif(not IS_TRUSTED, reason="the complete reader reads all under this interpreter")
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import Request, check, read_manifests
-from kubesched_lint.engine.places import Location
+from kubesched_lint.engine.base.places import Location
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.document import Document, Skipped
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import InputFile
 from tests.program import called
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
@@ -429,7 +429,7 @@ def test_a_folder_that_is_listed_again_and_again_is_not_built(tmp_path: Path, mo
 
 
 def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_lint.manifests import rendering
+    from kubesched_lint.sources.manifests.kustomize import rendering
 
     stand_in(tmp_path, monkeypatch, "sleep 60 & sleep 60")
     tool = rendering.kustomizer()
@@ -440,7 +440,7 @@ def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_tool_that_writes_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kubesched_lint import programs
-    from kubesched_lint.manifests import rendering
+    from kubesched_lint.sources.manifests.kustomize import rendering
 
     monkeypatch.setattr(programs, "LARGEST_OUTPUT", 1 << 16)
     stand_in(tmp_path, monkeypatch, "yes")
@@ -484,9 +484,10 @@ def test_files_of_other_tools_with_that_name_are_no_kustomizations(
 def test_nothing_is_imported_for_rendering_unless_a_kustomization_is_found(tmp_path: Path) -> None:
     write(tmp_path, {"web.yaml": BASE})
     code = (
-        "import sys\nfrom kubesched_lint.manifests.loader import find_files\n"
+        "import sys\nfrom kubesched_lint.sources.manifests.loader import find_files\n"
         f"assert list(find_files([{str(tmp_path)!r}]))\n"
-        "names = ('subprocess', 'kubesched_lint.manifests.rendering', 'kubesched_lint.manifests.overlays')\n"
+        "names = ('subprocess', 'kubesched_lint.sources.manifests.kustomize.rendering',\n"
+        "    'kubesched_lint.sources.manifests.kustomize.overlays')\n"
         "assert not [name for name in names if name in sys.modules]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.manifests.full_reader import BuildError, build
+from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
 
 
 @pytest.mark.parametrize(

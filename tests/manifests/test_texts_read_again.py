@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import Request, checked, entries_of
-from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests import document
-from kubesched_lint.manifests.document import ChangedFileError, Document
-from kubesched_lint.manifests.files import find_files
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests import document
+from kubesched_lint.sources.manifests.document import ChangedFileError, Document
+from kubesched_lint.sources.manifests.files import find_files
 from tests.program import called
 
 POD = """\

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.manifests.fast_reader import IS_TRUSTED, NotPlainError, read_plain
-from kubesched_lint.manifests.full_reader import BuildError, build
-from kubesched_lint.manifests.places import span_of
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.sources.manifests.yaml.fast_reader import IS_TRUSTED, NotPlainError, read_plain
+from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
+from kubesched_lint.sources.manifests.yaml.places import span_of
 from tests.drawn import given
 from tests.manifests.yaml_texts import documents, odd_texts
 

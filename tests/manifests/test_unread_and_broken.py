@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests import loader
-from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.loader import documents, is_sound
-from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.sources.manifests import loader
+from kubesched_lint.sources.manifests.document import Document, Skipped, Unread
+from kubesched_lint.sources.manifests.loader import documents, is_sound
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: x}]}\n"
@@ -60,7 +60,7 @@ def test_an_open_template_is_no_broken_yaml() -> None:
 
 def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
     code = (
-        "import sys; from kubesched_lint.manifests.loader import is_sound; "
+        "import sys; from kubesched_lint.sources.manifests.loader import is_sound; "
         f"assert is_sound({MAP!r}); assert 'yaml' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.admission.decision import CREATED
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.answers.event_bounds import EventBounds
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.start.groups import group_in
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
+from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.findings import Severity
-from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.groups import group_in
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.world.refused import accepted
-from kubesched_lint.world.world import World
 from tests.one_answer.scenes import DEPLOYED, SIZED, Scene
 
 

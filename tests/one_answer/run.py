@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from time import process_time
 
-from kubesched_lint.analysis import attempts
+from kubesched_lint.engine.placing import attempts
 from kubesched_lint.findings import Severity
 from tests.one_answer import scenes
 from tests.one_answer.invariants import Break, counted_bounds_are_kept, one_answer, refused_is_refused

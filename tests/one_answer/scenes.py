@@ -11,25 +11,25 @@ from unittest.mock import patch
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
-from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN, ClusterOptions
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.explaining import bad_ends
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.verdicts import bad_ends
+from kubesched_lint.sources.clusters.read import cluster_from, stated
+from kubesched_lint.sources.manifests.loader import documents
 from scripts.cloud_fixtures import FOLDER as CLOUDS
 from tests.clouds.cloud_worlds import CLOUDS as WORDS
 from tests.clouds.cloud_worlds import templates, text_for

@@ -7,7 +7,7 @@ rollout was recorded with a v1.36: ``fixtures/outsiders/recorded/quota-rollout-a
 
 from __future__ import annotations
 
-from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.engine.model.policy import ResourceQuota
 from tests.one_answer import scenes
 
 SEED, QUARTER = 18, 4

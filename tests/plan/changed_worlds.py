@@ -12,23 +12,23 @@ from functools import cache
 
 import yaml
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE
-from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.engine.answers.cells import BAD, Cell
+from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.scenario.world import World as LintedWorld
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.workload import KINDS
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World as LintedWorld
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests.worlds.clusters import Value
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import World, seeded

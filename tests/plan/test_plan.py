@@ -14,9 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint import load_cluster
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.read import read_stated
-from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.found import Plan
@@ -24,18 +21,21 @@ from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE, direction
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.cluster.pods.template import changed_fields, difference
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Report
-from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.report.html.plan import as_html
-from kubesched_lint.report.plan_markdown import as_markdown
-from kubesched_lint.report.plan_text import as_text
-from kubesched_lint.world.world import World
+from kubesched_lint.report.plan.as_markdown import as_markdown
+from kubesched_lint.report.plan.as_text import as_text
+from kubesched_lint.sources.clusters.read import read_stated
+from kubesched_lint.sources.manifests.loader import documents
 from tests.plan.changed_worlds import broken, planned, read, rulebook
 
 ROOT = Path(__file__).parents[2]

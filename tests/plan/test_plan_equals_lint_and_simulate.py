@@ -10,18 +10,18 @@ from itertools import chain
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.workload import KINDS
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.model.workload import KINDS
 from kubesched_lint.project.finding_changes import each_once, finding_changes, of_whole_findings
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.plan.changed_worlds import EVENTS, OPTIONS, _image, _requests, _scale, _seen, _selector, read, rulebook
 from tests.worlds.clusters import Value
 from tests.worlds.draw import Dice, Seeded

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.read import read_stated
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.findings import Finding, InputError, Report, Severity
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.report.html.plan import as_html
-from kubesched_lint.report.plan_markdown import as_markdown
-from kubesched_lint.report.plan_result import result
-from kubesched_lint.report.plan_rows import rows_of
-from kubesched_lint.report.plan_text import as_text
+from kubesched_lint.report.plan.as_markdown import as_markdown
+from kubesched_lint.report.plan.as_text import as_text
+from kubesched_lint.report.plan.result import result
+from kubesched_lint.report.plan.rows import rows_of
+from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
 from tests.plan.test_plan_command import company, found, git

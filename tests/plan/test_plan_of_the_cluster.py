@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from kubesched_lint import load_cluster
-from kubesched_lint.cluster.nodepools.terraform import TerraformError, read_terraform
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.report.plan_markdown import as_markdown
-from kubesched_lint.report.plan_text import as_text
+from kubesched_lint.report.plan.as_markdown import as_markdown
+from kubesched_lint.report.plan.as_text import as_text
+from kubesched_lint.sources.clusters.terraform import TerraformError, read_terraform
 from tests.plan.changed_worlds import read, rulebook
 from tests.plan.test_plan import web
 from tests.plan.test_plan_command import found, git

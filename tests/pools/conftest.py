@@ -7,17 +7,17 @@ from textwrap import dedent
 
 import pytest
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.plan import Plan
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import Plan
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 
 def read_set(text: str) -> ManifestSet:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.status import group_sizes
-from kubesched_lint.cluster.nodepools.unshown import has_unshown, unseen_groups
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.cluster.nodepools.unshown import has_unshown, unseen_groups
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.objects.status import group_sizes
 from tests.pools.test_node_groups import HUGE, PER_HOST, TYPO, cluster_of, found, node
 
 CLOUDS = Path(__file__).parents[2] / "fixtures" / "clouds"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.plan import NEVER
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import NEVER
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding
-from kubesched_lint.world.world import World
 
 Writer = Callable[..., str]
 ZONE = "topology.kubernetes.io/zone"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.plan import Plan
+from kubesched_lint.engine.placing.growth.plan import Plan
 from kubesched_lint.findings import Finding
 
 Findings = Callable[..., dict[str, Finding]]

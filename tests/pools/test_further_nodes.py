@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from kubesched_lint.engine.model.node import NodePool
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.node import NodePool
 from tests.pools.test_node_groups import ALONE, GROUP, cluster_of, deployment, found, node
 
 ERROR = Severity.ERROR

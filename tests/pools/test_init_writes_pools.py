@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.sketching import sketch_of
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
+from kubesched_lint.sources.sketches.sketching import sketch_of
 
 ROOT = Path(__file__).parents[2]
 NODE_POOL = """

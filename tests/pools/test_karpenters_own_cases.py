@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "fixtures/karpenter/cases.json").read_text("utf-8")

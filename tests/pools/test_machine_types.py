@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.shapes import CLOUDS, shape_named, shapes_of
+from kubesched_lint.engine.cluster.nodes.shapes import CLOUDS, shape_named, shapes_of
 from kubesched_lint.findings import Finding
 
-TABLE: dict[str, Any] = json.loads(files("kubesched_lint").joinpath("cluster/data/machines.json").read_text("utf-8"))
+TABLE: dict[str, Any] = json.loads(
+    files("kubesched_lint").joinpath("engine/cluster/nodes/data/machines.json").read_text("utf-8")
+)
 # GiB a core, of what a family is made for.
 GIB = {"c": 2, "m": 4, "r": 8, "D": 4, "E": 8, "F": 2, "B": 4}
 GIB |= {"standard": 4, "highmem": 8, "highcpu": 1, "n1-standard": 3.75, "n1-highmem": 6.5, "c3-highcpu": 2}

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.plan import GROWN
-from kubesched_lint.cluster.nodepools import templates
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
+from kubesched_lint.engine.cluster.nodepools import templates
+from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
+from kubesched_lint.engine.model.node import KARPENTER, NodePool
+from kubesched_lint.engine.placing.growth.plan import GROWN
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding
-from kubesched_lint.model.node import KARPENTER, NodePool
-from kubesched_lint.world.world import World
 
 Findings = Callable[..., dict[str, Finding]]
 Writer = Callable[..., str]

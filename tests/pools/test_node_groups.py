@@ -7,23 +7,23 @@ from textwrap import dedent
 
 import pytest
 
-from kubesched_lint.analysis.worlds import with_groups
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.nodepools import known
-from kubesched_lint.cluster.nodepools.groups import inferred_groups
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
-from kubesched_lint.cluster.nodepools.templates import templates
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools import known
+from kubesched_lint.engine.cluster.nodepools.groups import inferred_groups
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand, demand_of
+from kubesched_lint.engine.cluster.nodepools.templates import templates
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.node import AUTOPILOT, KARPENTER, Node, NodePool
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.placing.worlds import with_groups
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.node import AUTOPILOT, KARPENTER, Node, NodePool
-from kubesched_lint.model.pod import Pod
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.pools.conftest import read_set
 
 GROUP = "eks.amazonaws.com/nodegroup"
@@ -313,7 +313,7 @@ spec: {minReplicas: 1, maxReplicas: 90, scaleTargetRef: {apiVersion: apps/v1, ki
 
 @pytest.mark.parametrize("nodes", [eks(), [node("gk3-a", labels={"cloud.google.com/gke-nodepool": "p"})]])
 def test_a_world_of_groups_has_none_to_ask_for_again(nodes: list[object]) -> None:
-    from kubesched_lint.world.world import World
+    from kubesched_lint.engine.scenario.world import World
 
     world = World(read_set(TYPO).inventory, cluster_of(nodes))
     grown = with_groups(world)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.cluster.nodepools.label_demand import demand_of
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.engine.cluster.nodepools.label_demand import demand_of
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, SchedulerProfile
 from kubesched_lint.findings import Finding
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.pools.conftest import read_set
 from tests.pools.test_simulate_with_pools import NODES, POOL, Writer, simulated
 

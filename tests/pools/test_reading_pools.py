@@ -7,15 +7,22 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.plan import LIMITED, Plan
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
-from kubesched_lint.cluster.nodepools.templates import NodeTemplate, fits_limits, is_open, region_of, shapes, templates
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
+from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand, demand_of
+from kubesched_lint.engine.cluster.nodepools.templates import (
+    NodeTemplate,
+    fits_limits,
+    is_open,
+    region_of,
+    shapes,
+    templates,
+)
+from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.pod import Pod, Toleration
+from kubesched_lint.engine.placing.growth.plan import LIMITED, Plan
 from kubesched_lint.findings import Finding
-from kubesched_lint.model.node import NodePool
-from kubesched_lint.model.pod import Pod, Toleration
+from kubesched_lint.sources.clusters.read import cluster_from
 
 ISSUE = """
 apiVersion: kubesched-lint/v1

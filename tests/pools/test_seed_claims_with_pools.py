@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from kubesched_lint.analysis.plan import GROWN, NEVER, TODAY, Plan
+from kubesched_lint.engine.placing.growth.plan import GROWN, NEVER, TODAY, Plan
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding
-from kubesched_lint.world.world import World
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 Findings = Callable[..., dict[str, Finding]]

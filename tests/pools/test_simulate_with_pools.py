@@ -7,16 +7,16 @@ from textwrap import dedent
 
 import pytest
 
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell, Range
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.verdicts.what_if import _helped
 from kubesched_lint.findings import Finding
-from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.verdicts.what_if import _helped
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 Writer = Callable[..., str]
 NODES = """

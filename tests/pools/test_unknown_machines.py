@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.plan import GROWN, NEVER, Plan
-from kubesched_lint.cluster.nodepools.unknown import other_types, unlisted_type
-from kubesched_lint.cluster.shapes import shapes_of
+from kubesched_lint.engine.cluster.nodepools.unknown import other_types, unlisted_type
+from kubesched_lint.engine.cluster.nodes.shapes import shapes_of
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.placing.growth.plan import GROWN, NEVER, Plan
 from kubesched_lint.findings import Finding
-from kubesched_lint.model.labels import Requirement
 
 Findings = Callable[..., dict[str, Finding]]
 Writer = Callable[..., str]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kubesched_lint.analysis.plan import Added, listed
 from kubesched_lint.cli.app import app
+from kubesched_lint.engine.placing.growth.plan import Added, listed
 
 CLUSTER = """
 apiVersion: kubesched-lint/v1

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Plan
+from kubesched_lint.engine.placing.growth.plan import GROWN, LIMITED, NEVER, TODAY, Plan
 from kubesched_lint.findings import Finding
 
 Planner = Callable[[str, str], Plan]
@@ -458,7 +458,7 @@ def test_what_is_cut_short_is_not_examined(
     manifests = deployment(replicas=9, pod="nodeSelector: {intent: nobody}")
     cluster = sketch(f"[{pool()}]", nodes=THREE_ZONES)
     assert "pool-cannot-provide-label" in findings_of(manifests, cluster)
-    monkeypatch.setattr("kubesched_lint.world.potential.MOST_KINDS", 2)
+    monkeypatch.setattr("kubesched_lint.engine.scenario.pools.potential.MOST_KINDS", 2)
     assert not findings_of(manifests, cluster).keys() & {"pool-cannot-provide-label", "nodeselector-matches-nothing"}
 
 

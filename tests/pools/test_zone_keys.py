@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.node import PLACE_LIKE, ZONE
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.node import PLACE_LIKE, ZONE
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 ZONE_KEYS = sorted(key for key, stable in PLACE_LIKE.items() if stable == ZONE)
 

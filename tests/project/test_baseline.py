@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Report, Severity, Suppression, pattern
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.project.baseline import (

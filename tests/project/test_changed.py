@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Related, Report, Severity, pattern
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.document import Document, Text
 from kubesched_lint.project.changed import Changes, changed_lines, changes_since, only_changed
+from kubesched_lint.sources.manifests.document import Document, Text
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Report, Severity, pattern
 from kubesched_lint.project.codeowners import code_owners, parsed
 from kubesched_lint.project.owners import NO_NAMESPACE, NOBODY, with_owners

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubesched_lint.analysis import attempts
+from kubesched_lint.engine.placing import attempts
 
 
 @pytest.fixture(autouse=True, scope="module")

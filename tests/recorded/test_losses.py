@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.verdicts import FINE, UNKNOWN, Cell
+from kubesched_lint.engine.answers.cells import FINE, UNKNOWN, Cell
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import report_of
 
 Value = dict[str, Any]

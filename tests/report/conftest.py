@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Edit,
     Finding,
@@ -24,7 +24,7 @@ from kubesched_lint.findings import (
     proof,
     witness,
 )
-from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.findings.context import CardView, RenderContext
 
 FOLDER = Path(__file__).parent.parent.parent / "fixtures" / "golden" / "manifests"
 ZONES = "eu-west-1a, eu-west-1b and eu-west-1c"

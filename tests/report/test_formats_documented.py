@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.report.formats import FORMATS
+from kubesched_lint.report.findings.formats import FORMATS
 from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Related, Report, Severity, pattern
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.findings.context import CardView, RenderContext
 from kubesched_lint.report.html.page import render
 from kubesched_lint.rulebook.library import Rulebook
 from tests.report.browser import NAMES, Browser, find

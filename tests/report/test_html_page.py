@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Edit,
     Finding,
@@ -30,7 +30,7 @@ from kubesched_lint.findings import (
     witness,
 )
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.findings.context import CardView, RenderContext
 from kubesched_lint.report.html.page import render
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.rulebook.library import Rulebook

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from kubesched_lint.findings import Finding, Report, Severity, Summary, Suppression
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.report import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import objects_with_errors, verdict
+from kubesched_lint.report.findings import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import objects_with_errors, verdict
 from kubesched_lint.report.html import page as as_html
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook

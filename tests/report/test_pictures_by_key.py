@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from kubesched_lint.analysis.grouping import grouping_key
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.explaining.grouping import grouping_key
+from kubesched_lint.report.simulation.report import as_text
+from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import Value, apart, report_of, workload
 
 NODES = [Node(f"n{i}", {HOSTNAME: f"n{i}", ZONE: "za", "rack": str(i // 2), "row": "1"}) for i in range(4)]

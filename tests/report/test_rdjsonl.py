@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Edit, Finding, Fix, Related, Report, Severity, pattern
-from kubesched_lint.report import as_rdjsonl
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings import as_rdjsonl
+from kubesched_lint.report.findings.context import RenderContext
 from tests.program import called
 from tests.shapes import assert_shape
 

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, InputError, Report, Severity, Skip, Suppression, pattern, proof, witness
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report import as_gitlab, as_junit, as_markdown, as_sarif
-from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.findings import as_gitlab, as_junit, as_markdown, as_sarif
+from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.markdown import code_in_row
 from kubesched_lint.rulebook.library import Rulebook
 

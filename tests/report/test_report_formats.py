@@ -12,11 +12,11 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from msgspec.structs import replace
 
 import kubesched_lint
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, InputError, Report, Severity, pattern
-from kubesched_lint.report import as_github, as_json, as_sarif
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.formats import FORMATS, FormatError, renderer
+from kubesched_lint.report.findings import as_github, as_json, as_sarif
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.formats import FORMATS, FormatError, renderer
 
 ROOT = Path(__file__).parent.parent.parent
 SARIF = json.loads((ROOT / "fixtures/sarif/sarif-schema-2.1.0.json").read_bytes())

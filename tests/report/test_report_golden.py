@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kubesched_lint.findings import Report
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.formats import FORMATS, renderer
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.formats import FORMATS, renderer
 
 # A page changes with every touch of its style; what it must hold is told by test_report_html.py.
 LINES = tuple(name for name in FORMATS if name != "html")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import (
     Evidence,
     Finding,
@@ -23,12 +23,12 @@ from kubesched_lint.findings import (
     witness,
 )
 from kubesched_lint.printing import visible
-from kubesched_lint.report import as_github
-from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import causes, errors_first
 from kubesched_lint.report.cells import width, window, wrapped
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import footer, statistics
+from kubesched_lint.report.findings import as_github
+from kubesched_lint.report.findings.as_text import render
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import footer, statistics
 
 WEB = ObjectRef("Deployment", "shop", "web")
 

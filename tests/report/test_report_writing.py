@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, InputError, Report, Severity, Skip, Suppression, pattern
 from kubesched_lint.printing import OutputError, write_stream
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import FAIL_ON, exit_code
-from kubesched_lint.report.formats import FormatError, ReportTarget, targets, write, write_file
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import FAIL_ON, exit_code
+from kubesched_lint.report.findings.formats import FormatError, ReportTarget, targets, write, write_file
 from kubesched_lint.report.palette import terminal_width, wants_color
 
 ROOT = Path(__file__).parent.parent.parent
@@ -204,7 +204,7 @@ def test_rendering_text_loads_neither_rich_nor_jsonschema() -> None:
     """Start-up counts: formats come only when asked for, and text needs nothing heavy."""
     program = textwrap.dedent("""
         import sys
-        from kubesched_lint.report.formats import targets
+        from kubesched_lint.report.findings.formats import targets
         targets(["text"])
         heavy = {"rich", "jsonschema", "tempfile", "shutil"}
         print(*heavy & set(sys.modules))

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from kubesched_lint.report.formats import FORMATS
+from kubesched_lint.report.findings.formats import FORMATS
 from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft4Validator
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Related, Report, Severity, Suppression, pattern
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.report import as_sarif
-from kubesched_lint.report.context import CardView, RenderContext, cards_of
+from kubesched_lint.report.findings import as_sarif
+from kubesched_lint.report.findings.context import CardView, RenderContext, cards_of
 from kubesched_lint.rulebook.examples import examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.lifecycle.verdicts import (
+from kubesched_lint.engine.answers.cells import (
     BAD,
     BY_SCORES,
     DEPENDS,
@@ -21,10 +21,10 @@ from kubesched_lint.lifecycle.verdicts import (
     Cell,
     Range,
 )
-from kubesched_lint.report import cell_reasons
-from kubesched_lint.report.cell_reasons import cause_of
 from kubesched_lint.report.html.matrix import table
-from kubesched_lint.report.simulation_report import as_html_fragment, as_text
+from kubesched_lint.report.simulation import cell_reasons
+from kubesched_lint.report.simulation.cell_reasons import cause_of
+from kubesched_lint.report.simulation.report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal

@@ -10,24 +10,30 @@ from pathlib import Path
 import pytest
 
 import kubesched_lint
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.html.matrix import table
-from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import distinct_names
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 PACKAGE = Path(kubesched_lint.__file__).parent
 GONE = re.compile(r"\b(domains?|forever|not established|not proven|would be an error|always bad|counting leaves)\b")
 """Words of earlier versions; what has spaces around them is read by people: *zone*, *node* or the key say more."""
-QUOTES = ("scheduler/pod_groups.py", "commands/verify/gangs.py", "validation/", "rulebook/", "scheduler/devices/cel.py")
+QUOTES = (
+    "engine/scheduler/pod_groups.py",
+    "commands/verify/gangs.py",
+    "validation/",
+    "rulebook/",
+    "engine/scheduler/devices/cel.py",
+)
 """Where the words are those of Kubernetes or of CEL."""
 SKETCH = """\
 apiVersion: kubesched-lint/v1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kubesched_lint.engine.places import Location, ObjectRef, Span
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Evidence, Finding, InputError, Related, Report, Severity, Skip, Suppression
 from kubesched_lint.rulebook.card import Card, parse_card, to_rule
 from kubesched_lint.rulebook.examples import (

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.findings import Finding
 from kubesched_lint.rulebook.examples import Example
 from tests.rulebook.shipped_cards import TRIAL, report_of

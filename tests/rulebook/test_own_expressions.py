@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.expressions import ExpressionRule, Texts, shown_fields
 from kubesched_lint.rulebook.cel.language import ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import PLAIN, View, show_of
 from kubesched_lint.rulebook.cel.syntax import selects
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 ROOT = Path(__file__).parents[2]
 MANIFESTS = """

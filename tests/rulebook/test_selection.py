@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.rule import FEATURES, Rule
 from kubesched_lint.rulebook.wording import WordingError

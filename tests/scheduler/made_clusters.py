@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, Taint
-from kubesched_lint.model.pod import (
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
     HostPort,
@@ -20,8 +20,8 @@ from kubesched_lint.model.pod import (
     Toleration,
     Volume,
 )
-from kubesched_lint.model.policy import DisruptionBudget, Namespace
-from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from kubesched_lint.engine.model.policy import DisruptionBudget, Namespace
+from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
 from tests import drawn as st
 
 KEYS = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "rack", REGION, "nope")

@@ -11,10 +11,17 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
-from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.pod import (
+    BoundPod,
+    NodeSelectorTerm,
+    Pod,
+    PodAffinityTerm,
+    SpreadConstraint,
+    Toleration,
+)
+from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
 
 UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"
 

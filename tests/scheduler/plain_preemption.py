@@ -7,8 +7,8 @@ from collections import Counter
 
 from msgspec import Struct
 
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.policy import DisruptionBudget
 from tests.scheduler.plain_engine import UNSCHEDULABLE, Attempt, Cluster, CycleState, NodeInfo, filter_node
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.admission.mutating import admit, default_priority_class
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.nodes import decode_pod_object
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, Toleration, WeightedPodAffinityTerm
-from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
+from kubesched_lint.engine.admission.mutating import admit, default_priority_class
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.decode.nodes import decode_pod_object
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint, Toleration, WeightedPodAffinityTerm
+from kubesched_lint.engine.model.policy import LimitRange, PriorityClass, RuntimeClass
 from tests.scheduler.small import pod, selecting
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"

@@ -7,16 +7,16 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.classes import signed
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import only, positions
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.cluster.topology import sum_of
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod, unwelcoming_nodes
-from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity, normalised
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import only, positions
+from kubesched_lint.engine.cluster.pods.classes import signed
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.cluster.topology import sum_of
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
+from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod, unwelcoming_nodes
+from kubesched_lint.engine.scheduler.scores.inter_pod_affinity import InterPodAffinity, normalised
 
 KEYS, VALUES = "ab", "123"
 

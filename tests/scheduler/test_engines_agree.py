@@ -7,19 +7,19 @@ from random import Random
 
 from hypothesis import HealthCheck, settings
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.framework import (
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
+from kubesched_lint.engine.scheduler.framework import (
     Diagnosis,
     diagnose,
     filter_node,
     message,
     static_feasible,
 )
-from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption import preempt
 from tests import drawn as st
 from tests.drawn import given
 from tests.scheduler import plain_engine, plain_preemption

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.model.devices import DeviceClass
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
-from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
-from kubesched_lint.model.policy import Namespace
-from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taints
-from kubesched_lint.scheduler.placement import is_sampled, nodes_to_find
-from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.engine.model.devices import DeviceClass
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Taint
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
+from kubesched_lint.engine.model.policy import Namespace
+from kubesched_lint.engine.scheduler.framework import diagnose, message, static_reach, untolerated_taints
+from kubesched_lint.engine.scheduler.placement import is_sampled, nodes_to_find
+from kubesched_lint.engine.scheduler.preemption import preempt
 from tests.scheduler.small import PLENTY, bound, feasible, node, pod, reasons, selecting, state
 
 OWN = PodAffinityTerm(HOSTNAME, selecting(app="web"))
@@ -191,7 +191,7 @@ def test_resources_may_give_one_node_several_reasons() -> None:
 
 def test_two_pods_on_one_port_free_it_only_together() -> None:
     """NodeInfo keeps ports as a set and would free it with the first; the kubelet, which decides, does not."""
-    from kubesched_lint.model.pod import HostPort
+    from kubesched_lint.engine.model.pod import HostPort
 
     asking = pod(host_ports=(HostPort(80),))
     where = state([node("n0")])

@@ -9,15 +9,15 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.capture.snapshot import Snapshot
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.redact import Redactor
-from kubesched_lint.cluster.scheduler_config.file import schedulers_in
-from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
-from kubesched_lint.cluster.sketching import sketch_of
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.model.pod import SchedulerProfile
+from kubesched_lint.sources.capture.snapshot import Snapshot
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.redaction.redact import Redactor
+from kubesched_lint.sources.scheduler_config.file import schedulers_in
+from kubesched_lint.sources.scheduler_config.kept import kept_of, redacted
+from kubesched_lint.sources.sketches.sketching import sketch_of
 
 CONFIGURATION = """\
 apiVersion: kubescheduler.config.k8s.io/v1

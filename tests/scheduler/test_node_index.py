@@ -7,13 +7,13 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster import nodeset
-from kubesched_lint.cluster.classes import PodClasses
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.labelled import PodIndex
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.engine.cluster import nodeset
+from kubesched_lint.engine.cluster.labelled import PodIndex
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.pods.classes import PodClasses
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import Pod
 
 KEYS = ("a", "b")
 VALUES = ("1", "2", "x", "-3", "007")

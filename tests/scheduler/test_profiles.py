@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.scheduler_config.plugins import Plugin, PluginSet, at_point, weights
-from kubesched_lint.cluster.scheduler_config.read import profiles_of
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
-from kubesched_lint.scheduler.detail import Details
-from kubesched_lint.scheduler.framework import diagnose, message, static_reach
-from kubesched_lint.scheduler.placement import is_sampled
-from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.profiles.plugins import Plugin, PluginSet, at_point, weights
+from kubesched_lint.engine.cluster.profiles.read import profiles_of
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
+from kubesched_lint.engine.scheduler.detail import Details
+from kubesched_lint.engine.scheduler.framework import diagnose, message, static_reach
+from kubesched_lint.engine.scheduler.placement import is_sampled
+from kubesched_lint.engine.scheduler.preemption import preempt
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "conformance" / "profiles.jsonl.gz"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.admission.mutating import admit
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.decode.nodes import decode_pod_object
-from kubesched_lint.scheduler.replay import replay
+from kubesched_lint.engine.admission.mutating import admit
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.decode.nodes import decode_pod_object
+from kubesched_lint.engine.scheduler.replay import replay
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 ANSWERS = ("feasible", "scores", "total", "message", "reason", "admitted", "rejected", "nominated")
@@ -89,7 +89,7 @@ def predictions(case: Mapping[str, Any]) -> list[str]:
 
 
 def _refuse(pod: Mapping[str, Any]) -> str:
-    from kubesched_lint.validation.validate import validate
+    from kubesched_lint.engine.apiserver.validate import validate
 
     return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
 

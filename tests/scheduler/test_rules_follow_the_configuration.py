@@ -8,24 +8,24 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.applies import Carriers
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
 ZONE = "topology.kubernetes.io/zone"

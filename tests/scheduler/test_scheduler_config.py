@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import load_cluster
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.read import read_cluster, stated
-from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.commands.lint.run import Request, check
-from kubesched_lint.engine.partly_compared import same_values
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.events.states.symmetry import Symmetry
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
 from kubesched_lint.findings import Finding, Severity
-from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import read_cluster, stated
+from kubesched_lint.sources.scheduler_config.file import read_scheduler_config
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 CLUSTER = """\

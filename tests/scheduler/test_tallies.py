@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster import nodeset
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.topology import NodeCounter, sum_of
-from kubesched_lint.model.node import Node
+from kubesched_lint.engine.cluster import nodeset
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.topology import NodeCounter, sum_of
+from kubesched_lint.engine.model.node import Node
 
 WIDTH = 9
 counts = st.lists(st.integers(0, 9), min_size=WIDTH, max_size=WIDTH)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import REGION, ZONE
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Volume
-from kubesched_lint.model.storage import (
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.node import REGION, ZONE
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, Volume
+from kubesched_lint.engine.model.storage import (
     Claim,
     CSIDriver,
     CSINode,
@@ -19,8 +19,8 @@ from kubesched_lint.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kubesched_lint.scheduler.binding import bind, settle
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.binding import bind, settle
+from kubesched_lint.engine.scheduler.framework import diagnose
 from tests.scheduler.small import bound, feasible, node, pod, reasons, selecting, state
 
 WAIT = StorageClass("wait", "csi.example.com", "WaitForFirstConsumer")

@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.engine import work
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
-from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
-from kubesched_lint.scheduler.scoring import Scoring
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
+from kubesched_lint.engine.scheduler.scores.inter_pod_affinity import InterPodAffinity
+from kubesched_lint.engine.scheduler.scoring import Scoring
 
 
 def test_levels_that_were_not_counted_to_the_end_are_counted_again() -> None:

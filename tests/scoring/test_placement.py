@@ -7,17 +7,17 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import first, of
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.pod import Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.placement import Placer, in_turn, nodes_to_find
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import first, of
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.pod import Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.scheduler.binding import bind
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.placement import Placer, in_turn, nodes_to_find
+from kubesched_lint.engine.scheduler.scoring import score
 
 GI = 1 << 30
 WEB = Selector((Requirement("app", "In", ("web",)),))

@@ -7,14 +7,14 @@ from math import log
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import first
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import (
+from kubesched_lint.engine.admission.schedulers import owner_selector
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import first
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
     NodeSelectorTerm,
@@ -26,11 +26,11 @@ from kubesched_lint.model.pod import (
     Volume,
     WeightedPodAffinityTerm,
 )
-from kubesched_lint.model.policy import Namespace, Service
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.scores.levels import highest
-from kubesched_lint.scheduler.scores.node_resources import scoring_requests
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.model.policy import Namespace, Service
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.scores.levels import highest
+from kubesched_lint.engine.scheduler.scores.node_resources import scoring_requests
+from kubesched_lint.engine.scheduler.scoring import score
 
 MB = 1 << 20
 GI = 1 << 30

@@ -10,13 +10,13 @@ from math import floor, log
 from hypothesis import settings
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import (
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
     NodeSelectorTerm,
@@ -27,9 +27,9 @@ from kubesched_lint.model.pod import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from kubesched_lint.model.policy import Namespace, Service
-from kubesched_lint.model.resources import effective_requests, nonzero_requests
-from kubesched_lint.scheduler.scoring import Scoring, score
+from kubesched_lint.engine.model.policy import Namespace, Service
+from kubesched_lint.engine.model.resources import effective_requests, nonzero_requests
+from kubesched_lint.engine.scheduler.scoring import Scoring, score
 from tests import drawn as st
 from tests.drawn import given
 

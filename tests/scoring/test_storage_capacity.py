@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, Volume
-from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, Volume
+from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.scheduler.scoring import score
 from tests.scheduler.small import node, pod, state
 
 TWO = (node("n0", "a"), node("n1", "b"))

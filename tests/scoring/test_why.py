@@ -7,16 +7,16 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import explain
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.model.pod import (
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
     HostPort,
@@ -25,8 +25,8 @@ from kubesched_lint.model.pod import (
     PodAffinityTerm,
     SpreadConstraint,
 )
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.report.explanation import as_json, as_text
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.report.findings.explanation import as_json, as_text
 
 GI = 1 << 30
 WEB = Selector((Requirement("app", "In", ("web",)),))

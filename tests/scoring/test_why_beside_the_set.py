@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.analysis.coming import Coming
-from kubesched_lint.analysis.trial import tried
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
-from kubesched_lint.lifecycle.verdicts import BAD, FINE
+from kubesched_lint.engine.answers.cells import BAD, FINE
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.placing.coming import Coming
+from kubesched_lint.engine.placing.trial import tried
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 
 

@@ -100,8 +100,8 @@ def test_A4_without_labelled_nodes_the_daemonset_makes_no_pods_and_the_deploymen
 def test_B1_four_hostnames_are_four_domains_and_two_zones_are_two() -> None:
     finding = only(lint("B3/deployment.yaml", "B1/cluster.yaml"), "anti-affinity-exceeds-domains")
     assert finding.evidence.supply == 2
-    from kubesched_lint.cluster.index import NodeIndex
-    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+    from kubesched_lint.sources.clusters.read import read_cluster
 
     index = NodeIndex(read_cluster(str(SEEDS / "B1/cluster.yaml")).inventory.nodes)
     assert len(index.domains("kubernetes.io/hostname")) == 4

@@ -6,20 +6,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.skew import skew_of, skews
-from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.skew import skew_of, skews
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.read import read_cluster
+from kubesched_lint.sources.manifests.loader import documents
 
 SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import Request
-from kubesched_lint.engine import work
+from kubesched_lint.engine.base import work
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter import proofs
 from kubesched_lint.linter.options import Options

@@ -10,7 +10,7 @@ import pytest
 
 from kubesched_lint.commands.verify.admission import predict, recorded_fields, verify_admission
 from kubesched_lint.commands.verify.agreement import Agreement
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"
 

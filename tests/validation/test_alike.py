@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubesched_lint.validation.alike import is_sound, remembered
-from kubesched_lint.validation.resources import requirements
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.pods.resources import requirements
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.apiserver.values.alike import is_sound, remembered
 
 
 def test_a_value_is_asked_about_once_however_often_it_comes() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.releases import MODELLED
-from kubesched_lint.validation.decoding import conforms, decode
-from kubesched_lint.validation.schema import fields, go_type
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.apiserver.values.decoding import conforms, decode
+from kubesched_lint.engine.apiserver.values.schema import fields, go_type
+from kubesched_lint.engine.base.releases import MODELLED
 
 
 def deployment(**spec):

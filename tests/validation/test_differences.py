@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
 
 Value = dict[str, Any]
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from kubesched_lint.validation import names
+from kubesched_lint.engine.apiserver.values import names
 
 
 @pytest.mark.parametrize("name", ["a", "web-1", "1-a", "a" * 63])

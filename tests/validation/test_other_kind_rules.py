@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.releases import MODELLED
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.base.releases import MODELLED
 
 NODE_AFFINITY = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "h", "operator": "Exists"}]}]}}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.library import lint
-from kubesched_lint.validation.validate import validate
 
 GANG = {"schedulingPolicy": {"gang": {"minCount": 2}}}
 LABEL = (

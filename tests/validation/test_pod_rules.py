@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.validation.class_plugins import Classes
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.class_plugins import Classes
+from kubesched_lint.engine.apiserver.validate import validate
 
 
 def pod(meta=None, **spec):

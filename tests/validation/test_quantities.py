@@ -7,9 +7,15 @@ from itertools import product
 
 import pytest
 
-from kubesched_lint.model.quantity import digits_and_letters
-from kubesched_lint.validation import quantities
-from kubesched_lint.validation.quantities import NotAQuantityError, in_resource_list, literal, parse, quantity
+from kubesched_lint.engine.apiserver.values import quantities
+from kubesched_lint.engine.apiserver.values.quantities import (
+    NotAQuantityError,
+    in_resource_list,
+    literal,
+    parse,
+    quantity,
+)
+from kubesched_lint.engine.model.quantity import digits_and_letters
 
 CANONICAL = [
     ("0", "0"),

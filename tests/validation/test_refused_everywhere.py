@@ -22,16 +22,19 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.refused import refused_objects
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.report import explanation, plan_markdown, plan_text, simulation_report
+from kubesched_lint.report.findings import explanation
 from kubesched_lint.report.html import matrix
+from kubesched_lint.report.plan import as_markdown as plan_markdown
+from kubesched_lint.report.plan import as_text as plan_text
+from kubesched_lint.report.simulation import report as simulation_report
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.validation.validate import validate
-from kubesched_lint.world.refused import refused_objects
-from kubesched_lint.world.world import World
 
 Step = tuple[Any, ...]
 CLUSTER = load_cluster(Path(__file__).parents[2] / "fixtures/clusters/three-zones.yaml", elastic=False)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.engine.releases import MODELLED
-from kubesched_lint.model.decode.objects import READ_KINDS, is_read
-from kubesched_lint.validation.removed import _GONE, removed_in
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.apiserver.values.removed import _GONE, removed_in
+from kubesched_lint.engine.base.releases import MODELLED
+from kubesched_lint.engine.model.decode.objects import READ_KINDS, is_read
 
 OBJECT = "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: d}}\n"
 

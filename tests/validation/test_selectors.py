@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.validation import selectors
-from kubesched_lint.validation.selectors import refusal
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver import selectors
+from kubesched_lint.engine.apiserver.selectors import refusal
+from kubesched_lint.engine.apiserver.validate import validate
 from tests.validation.test_device_rules import cel, claim, device_class, exactly
 
 MODEL = 'device.attributes["gpu.example.com"].model'

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.validation import podspec, services
-from kubesched_lint.validation.causes import Cause
+from kubesched_lint.engine.apiserver.objects import services
+from kubesched_lint.engine.apiserver.pods import podspec
+from kubesched_lint.engine.apiserver.values.causes import Cause
 
 Check = Callable[[dict[str, Any]], Iterable[Cause]]
 SKIPPED: list[tuple[Check, Callable[..., object], Collection[str]]] = [

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.validation.causes import Cause
-from kubesched_lint.validation.schema import ROOTS, fields, knows
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.apiserver.values.causes import Cause
+from kubesched_lint.engine.apiserver.values.schema import ROOTS, fields, knows
 
 TEXTS = (
     *("", "a", "web", "Bad Name", "x" * 70, "a/b", "a/b/c", "..", "../x", "/abs", "é", "\n", "1", "50%", "120%", "-5%"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.validation.validate import validate
-from kubesched_lint.validation.workloads import amount
+from kubesched_lint.engine.apiserver.objects.workloads import amount
+from kubesched_lint.engine.apiserver.validate import validate
 
 POD = {"containers": [{"name": "c", "image": "i"}]}
 NEVER = POD | {"restartPolicy": "Never"}

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.engine.model.decode.pods import decode_pod
+from kubesched_lint.engine.model.pod import Pod
 
 Value = dict[str, Any]
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

@@ -15,28 +15,28 @@ import yaml
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis import attempts
-from kubesched_lint.analysis.attempts import is_modelled
-from kubesched_lint.analysis.coming import created_counts
-from kubesched_lint.analysis.trial import trials_of
-from kubesched_lint.analysis.worlds import with_known_growth
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing import attempts
+from kubesched_lint.engine.placing.attempts import is_modelled
+from kubesched_lint.engine.placing.coming import created_counts
+from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.placing.worlds import with_known_growth
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.world import World as ProductsWorld
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World as ProductsWorld
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.courses import Courses
 from tests.worlds.generator import World

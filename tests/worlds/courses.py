@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.model.decode.nodes import decode_pod_object
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.engine.model.decode.nodes import decode_pod_object
+from kubesched_lint.engine.model.pod import Pod
 from tests.worlds import controllers
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import NEWEST, WAITS, Mine, State

@@ -12,8 +12,8 @@ from itertools import permutations
 
 from msgspec import Struct, field
 
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
+from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.inventory import RESOURCE, Held, Inventory, Want

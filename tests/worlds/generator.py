@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kubesched_lint.engine.partly_compared import PartlyCompared
+from kubesched_lint.engine.base.partly_compared import PartlyCompared
 from tests.worlds import clusters
 from tests.worlds.admission import merge_label_keys
 from tests.worlds.clusters import APPS, Value, item

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 
 NODE, PORTS, RESOURCES, EXCLUSIVE = "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions"
 STORAGE, SPREAD, AFFINITY = "VolumeBinding", "PodTopologySpread", "InterPodAffinity"

@@ -16,10 +16,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis import attempts
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell
+from kubesched_lint.engine.placing import attempts
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import LONG, OPTIONS, Reading
 from tests.worlds.controllers import NEWEST, Mine, State, Step, stateful_set

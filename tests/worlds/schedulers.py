@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.model.decode.pods import node_terms, spread_constraint
-from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SpreadConstraint
+from kubesched_lint.engine.model.decode.pods import node_terms, spread_constraint
+from kubesched_lint.engine.model.labels import Requirement, Selector
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, SpreadConstraint
 from tests.worlds.clusters import HOST, REQUIRED, ZONE, Value, item
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import World, seeded

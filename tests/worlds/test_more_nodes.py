@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import COMPLETE, ClusterOptions
-from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, ClusterOptions
+from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
 from tests.worlds.agreement import Contradiction, Reading, of_error, of_runs_nowhere
 from tests.worlds.clusters import HOST, ZONE, Value
 from tests.worlds.generator import World, seeded

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.lifecycle import courses, matrix, rivals
-from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.bounds.competition import rivals
+from kubesched_lint.engine.runs import courses
+from kubesched_lint.engine.verdicts import matrix
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests.worlds.agreement import SHORT, Reading
 from tests.worlds.generator import seeded
 

@@ -10,8 +10,8 @@ from itertools import islice
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.model.pod import BoundPod
 from tests.scheduler import plain_engine
 from tests.worlds import known
 from tests.worlds.admission import NotCoveredError

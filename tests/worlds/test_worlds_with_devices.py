@@ -11,11 +11,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.lifecycle import holdings
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.states import holdings
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.devices import (
     with_choices,

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.model.decode.nodes import decode_node
-from kubesched_lint.model.decode.storage import decode_claim, decode_storage_class, decode_volume
+from kubesched_lint.engine.model.decode.nodes import decode_node
+from kubesched_lint.engine.model.decode.storage import decode_claim, decode_storage_class, decode_volume
 from tests.worlds.admission import Admission, NotCoveredError, RefusedError
 from tests.worlds.controllers import NEWEST
 from tests.worlds.filters import Filters, Kind, fits_node_affinity, untolerated

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.cluster.labelled import PodIndex
-from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
 from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
-from kubesched_lint.controllers.bounds import lets_unready_go
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.cluster.labelled import PodIndex
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.controllers.bounds import lets_unready_go
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.scheduler.preemption import allowed_disruptions
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.running_set import Running
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.scheduler.preemption import allowed_disruptions
 
 
 def blocking(now: Now) -> Iterator[Found]:

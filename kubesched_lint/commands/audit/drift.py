@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
 from kubesched_lint.commands.limits import MOST_PLACES
-from kubesched_lint.engine.text import first_few, plural
-from kubesched_lint.findings import Severity
-from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
-from kubesched_lint.scheduler.plugins import inter_pod_affinity
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import (
+from kubesched_lint.engine.base.text import first_few, plural
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.scheduler.framework import static_reach, untolerated_taints
+from kubesched_lint.engine.scheduler.plugins import inter_pod_affinity
+from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import (
     REPELLED,
     UNATTRACTED,
     selected_classes,
     selects_incoming,
 )
+from kubesched_lint.findings import Severity
 
 _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""

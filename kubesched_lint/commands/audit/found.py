@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.pending import Tally, Waiting
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.explaining.pending import Tally, Waiting
 from kubesched_lint.findings import Finding, Severity
 
 PENDING, RETURN, DRAINS, LOSS, DRIFT, SKEW, RULES, GATED = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.commands.audit.found import DRAINS, FACT, RETURN, RULES, Found, place_of
 from kubesched_lint.commands.audit.now import Now
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options

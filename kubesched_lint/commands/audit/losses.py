@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.commands.limits import MOST_RUNS
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.engine.admission.schedulers import owner_selector
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scheduler.framework import message, static_reach
+from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.framework import message, static_reach
-from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
-from kubesched_lint.world.running import all_running_pods
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.index import NodeIndex
-    from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+    from kubesched_lint.engine.cluster.state import ClusterState
 
 
 class _Left(NamedTuple):

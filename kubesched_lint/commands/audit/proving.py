@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.audit.now import Crowd, Now
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.groups import group_of
-from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.limits import MOST_PODS
-from kubesched_lint.lifecycle.preemption_scope import preemption_scope
-from kubesched_lint.lifecycle.quotas import quota_short
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.limits import MOST_NODES
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.limits import MOST_PODS
+from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
+from kubesched_lint.engine.events.start.quotas import quota_short
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.limits import MOST_NODES
 
 _STATES = 2_000
 """States of one search."""

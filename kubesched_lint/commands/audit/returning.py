@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.limits import MOST_PLACES
+from kubesched_lint.engine.cluster.state import ClusterState, Placement
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
+from kubesched_lint.engine.scheduler.preemption import preempt
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
-from kubesched_lint.scheduler.preemption import preempt
 
 
 def not_returning(now: Now) -> Iterator[Found]:

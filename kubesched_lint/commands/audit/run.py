@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.commands.audit.budgets import blocking, unknown_budgets
 from kubesched_lint.commands.audit.drift import drifted
 from kubesched_lint.commands.audit.found import (
@@ -31,11 +29,13 @@ from kubesched_lint.commands.audit.now import Now
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.spread import uneven
 from kubesched_lint.commands.audit.waiting import gated, pending
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.engine.steps import at
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.explaining.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set

@@ -11,12 +11,12 @@ from math import ceil
 
 from kubesched_lint.commands.audit.found import FACT, SKEW, Found
 from kubesched_lint.commands.audit.now import Now, place_in
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
+from kubesched_lint.engine.scheduler.topology import counted_domains, eligible_nodes, least_count
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.pod import Pod, SpreadConstraint
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
-from kubesched_lint.scheduler.topology import counted_domains, eligible_nodes, least_count
 
 _STRATEGY = "RemovePodsViolatingTopologySpreadConstraint"
 

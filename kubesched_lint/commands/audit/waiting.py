@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
-from kubesched_lint.analysis.pending import AGREES, OLDER, UNTESTED, Waiting, time_of
 from kubesched_lint.commands.audit.found import GATED, PENDING, Found
 from kubesched_lint.commands.audit.now import Now, decisive, place, pods_of, ref_of
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, many, plural
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.explaining.pending import AGREES, OLDER, UNTESTED, Waiting, time_of
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.pod import BoundPod
 
 _LONG = timedelta(minutes=15)
 """maxNodeProvisionTime of cluster-autoscaler: longer, and it gives up on a node."""

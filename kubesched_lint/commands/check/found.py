@@ -7,15 +7,15 @@ from collections.abc import Hashable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.simulate.found import seen
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.placing.growth.plan import Added
+from kubesched_lint.engine.scenario.mutated import Mutated
 from kubesched_lint.findings import Finding, InputError, Severity
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
 from kubesched_lint.notebook import Shown
-from kubesched_lint.world.mutated import Mutated
 
 PASSES, BLOCKED, UNKNOWN_FACTS = "passes", "blocked", "unknown"
 

@@ -12,7 +12,6 @@ from math import inf
 from msgspec.structs import replace
 
 from kubesched_lint.clock import now
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Shared, Started
 from kubesched_lint.commands.check.touched import touched, with_targets
 from kubesched_lint.commands.lint.report_extras import effort_for
@@ -26,19 +25,20 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.policy import autoscaler_of
+from kubesched_lint.engine.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
+from kubesched_lint.engine.scenario.mutated import mutated
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.eviction import preempting_priority
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.lifecycle.verdicts import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once, said_once
-from kubesched_lint.model.policy import autoscaler_of
-from kubesched_lint.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.scheduler.eviction import preempting_priority
-from kubesched_lint.world.mutated import mutated
-from kubesched_lint.world.world import World
 
 EVENTS = ("deploy", "rollout", "hpa-max", "drain")
 _NEEDED = ("Node", "Pod")

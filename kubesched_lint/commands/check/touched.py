@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
 
 
 def with_targets(after: Version, cluster: Cluster) -> Version:

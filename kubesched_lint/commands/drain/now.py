@@ -7,23 +7,23 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import MOST_TRIES
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.events import Guest, Story
-from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, preemption_scope
-from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.search.events import Guest, Story
+from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope, preemption_scope
+from kubesched_lint.engine.events.start.quotas import most_pods
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.refused import accepted, what_is_refused
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Custom, Workload
-from kubesched_lint.world.refused import accepted, what_is_refused
-from kubesched_lint.world.world import World
 
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.nodeset import of, positions
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.plan import Obstacle
 from kubesched_lint.commands.drain.relaxing import (
@@ -24,19 +23,20 @@ from kubesched_lint.commands.drain.relaxing import (
     ref_of,
 )
 from kubesched_lint.commands.drain.replay import Judge, Played, Wave
-from kubesched_lint.controllers.bounds import allowed_disruptions, covers
-from kubesched_lint.engine.places import Location, ObjectRef, Path
-from kubesched_lint.engine.text import many
-from kubesched_lint.lifecycle.guests import comes_back
-from kubesched_lint.lifecycle.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
-from kubesched_lint.lifecycle.states import State
-from kubesched_lint.manifests.document import location_of
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import UNATTRACTED
-from kubesched_lint.scheduler.verdict import Rejection
+from kubesched_lint.engine.base.places import Location, ObjectRef, Path
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.nodeset import of, positions
+from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers
+from kubesched_lint.engine.events.start.guests import comes_back
+from kubesched_lint.engine.events.states.states import State
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.policy import WITHOUT_SCALE, DisruptionBudget
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
+from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import UNATTRACTED
+from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.sources.manifests.document import location_of
 
 Scales = Sequence[tuple[str, int]]
 """Kind and replicas of the controllers of pods; Pod for pods without one."""

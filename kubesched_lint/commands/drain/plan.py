@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.findings import InputError
 
 POSSIBLE, IMPOSSIBLE, DEPENDS, UNKNOWN = "possible", "impossible", "depends", "unknown"

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.commands.drain.now import Now
-from kubesched_lint.controllers.bounds import covers
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.events import Guest
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.pod import BoundPod, Pod, Toleration
-from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.tolerance import CORDON, repelled
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.events.search.events import Guest
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.pod import BoundPod, Pod, Toleration
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled
 
 BUDGET, BARE, FINALIZER, REFUSED, ROOM = "budget", "bare-pod", "finalizer", "refused", "room"
 APART, NEAR, SPREAD, LABELS, TAINT = "anti-affinity", "affinity", "spread", "node-labels", "taint"

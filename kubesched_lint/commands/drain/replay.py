@@ -9,11 +9,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from kubesched_lint.commands.drain.nodes import replacement
-from kubesched_lint.engine.steps import at
-from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
-from kubesched_lint.lifecycle.states import State
-from kubesched_lint.model.node import Node
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.events.search.events import Phase, Story
+from kubesched_lint.engine.events.search.node_events import evict, join, lose, uncordon
+from kubesched_lint.engine.events.states.states import State
+from kubesched_lint.engine.model.node import Node
 
 Wave = tuple[str, ...]
 Waves = tuple[Wave, ...]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, of, positions
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.replay import Rules, Wave, Waves
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.engine.cluster.ledger import PODS
+from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.pod import Pod
 
 
 class Room:

@@ -9,10 +9,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.lacks import emptiness
-from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.template import written_template
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
 from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
 from kubesched_lint.commands.drain.obstacles import certain_obstacles, condition_of, found_in, returning
@@ -35,22 +31,26 @@ from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
 from kubesched_lint.commands.limits import MOST_TARGETS
-from kubesched_lint.controllers.bounds import unknown_scale
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.engine.text import first_few, many, plural
-from kubesched_lint.lifecycle.limits import MOST_IN_COURSE, MOST_PODS
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.pods.template import written_template
+from kubesched_lint.engine.controllers.bounds import unknown_scale
+from kubesched_lint.engine.events.limits import MOST_IN_COURSE, MOST_PODS
+from kubesched_lint.engine.model.pod import knows_scheduler
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.lacks import emptiness
+from kubesched_lint.engine.scenario.device_premises import pod_premises
+from kubesched_lint.engine.scenario.devices.over_time import which_matters
+from kubesched_lint.engine.scenario.limits import MOST_NODES
+from kubesched_lint.engine.scenario.pods.pod_labels import not_followed
+from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
-from kubesched_lint.model.pod import knows_scheduler
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import titled
-from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.devices_over_time import which_matters
-from kubesched_lint.world.limits import MOST_NODES
-from kubesched_lint.world.pod_labels import not_followed
 
 _TRACES = 3
 """Random traces; only one where nodes times pods are more than this."""

@@ -15,8 +15,8 @@ from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest
 from kubesched_lint.commands.limits import MOST_PLACES
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.limits import MOST_COMBINED
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.limits import MOST_COMBINED
 
 
 class Smallest:

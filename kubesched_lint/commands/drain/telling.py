@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.commands.drain.plan import Move, Tight, Wave
 from kubesched_lint.commands.drain.replay import Played, Replay, Waves
-from kubesched_lint.engine import work
-from kubesched_lint.lifecycle.explore import TracePart
-from kubesched_lint.lifecycle.narrate import line
-from kubesched_lint.lifecycle.states import State
-from kubesched_lint.lifecycle.trace import trace
-from kubesched_lint.model.node import zone_of
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.cluster.nodes.index import is_ample
+from kubesched_lint.engine.events.search.explore import TracePart
+from kubesched_lint.engine.events.search.trace import trace
+from kubesched_lint.engine.events.states.states import State
+from kubesched_lint.engine.model.node import zone_of
+from kubesched_lint.engine.runs.narrate import line
 
 _COUNTED = ("cpu", "memory", "pods")
 

@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.why.naming import find
-from kubesched_lint.engine.text import joined
+from kubesched_lint.engine.base.text import joined
+from kubesched_lint.engine.model.decode.fields import DecodeError
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.environments import environments_of
-from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.workload import Workload
 
 _KEYS = {"zone": ZONE, "node": HOSTNAME}
 """What a user may write for a topology key."""

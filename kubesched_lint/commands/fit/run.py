@@ -7,32 +7,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.limits import MOST_PODS_TRIED
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.analysis.plan import Added
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.commands.limits import MOST_PLACES, MOST_SCALED
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.engine.text import many
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.event_bounds import EventBounds
-from kubesched_lint.lifecycle.matrix import Matrix
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.answers.event_bounds import EventBounds
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import Added
+from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.mutated import mutation_notes
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scheduler.framework import diagnose, message
+from kubesched_lint.engine.verdicts.matrix import Matrix
+from kubesched_lint.explaining.refused import refused_objects, sentence
 from kubesched_lint.notebook import Shown
-from kubesched_lint.scheduler.framework import diagnose, message
-from kubesched_lint.world.mutated import mutation_notes
-from kubesched_lint.world.refused import refused_objects, sentence
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import Member, World
 
 _MORE = 100
 """Pods for which pools are asked to add nodes."""

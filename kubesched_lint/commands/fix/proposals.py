@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.commands.fix.workspace import Workspace
-from kubesched_lint.engine.places import Location, ObjectRef, Path, Span
-from kubesched_lint.engine.text import joined
+from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Span
+from kubesched_lint.engine.base.text import joined
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.remedies.remedy import Remedy, is_fixed
 from kubesched_lint.findings import Edit, Finding, Fix
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.proposed import proposed, source_of
-from kubesched_lint.manifests.changes import Put, Remove, Rename
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.full_reader import place_of
-from kubesched_lint.manifests.split import text_of
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.changes import Put, Remove, Rename
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.yaml.full_reader import place_of
+from kubesched_lint.sources.manifests.yaml.split import text_of
 
 _STRATEGIES = (("spec", "strategy"), ("spec", "updateStrategy"))
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.manifests.kustomize_tree import tree_of
-from kubesched_lint.manifests.kustomizing import render_trees
-from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.manifests.overlays import outcome_of
-from kubesched_lint.manifests.provenance import KustomizeRendering
-from kubesched_lint.manifests.rendering import kustomizer
-from kubesched_lint.manifests.split import text_of
+from kubesched_lint.sources.manifests.document import Document, Skipped
+from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
+from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
+from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
+from kubesched_lint.sources.manifests.kustomize.tree import tree_of
+from kubesched_lint.sources.manifests.loader import Entry, documents_of
+from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+from kubesched_lint.sources.manifests.yaml.split import text_of
 
 Outcome = InputFile | Skipped | InputError
 

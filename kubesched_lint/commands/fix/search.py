@@ -14,9 +14,6 @@ from itertools import chain, islice
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.remedy import Remedy, in_source, written
-from kubesched_lint.analysis.worlds import without_transient
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
     Placed,
     Proposal,
@@ -31,10 +28,14 @@ from kubesched_lint.commands.fix.proposals import (
 )
 from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
 from kubesched_lint.commands.limits import MOST_REMEDIES, MOST_TRIALS
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
-from kubesched_lint.engine.places import Location, Path
-from kubesched_lint.engine.text import SHOWN, many
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.places import Location, Path
+from kubesched_lint.engine.base.text import SHOWN, many
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.globs import Globs
@@ -44,11 +45,10 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import source_of
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.changes import ChangeError
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.limits import LARGEST
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.changes import ChangeError
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.limits import LARGEST
 
 _UNLIMITED = 1e15
 """A limit that only counts."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetError, FleetExecutor
 from kubesched_lint.commands.lint.workers import Workers, closing
-from kubesched_lint.model.labels import go_int
+from kubesched_lint.engine.model.labels import go_int
 
 _DASK_SECONDS = 10.0
 _DASK = {"dask": "tcp", "dask+tls": "tls"}

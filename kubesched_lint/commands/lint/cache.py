@@ -20,23 +20,23 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import ClusterError, Description
-from kubesched_lint.cluster.read import contents
-from kubesched_lint.cluster.scheduler_config.file import content_of
-from kubesched_lint.engine.extras import has_cel
+from kubesched_lint.engine.base.extras import has_cel
+from kubesched_lint.engine.cluster.cluster import ClusterError, Description
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.inputs import InputFile, amount_to
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import contents
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.inputs import InputFile, amount_to
+from kubesched_lint.sources.scheduler_config.file import content_of
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubesched_lint.manifests.rendering import Rendered
+    from kubesched_lint.sources.manifests.kustomize.rendering import Rendered
 
 _T = TypeVar("_T")
 WORTHWHILE = 256 * 1024
@@ -79,7 +79,7 @@ class CacheFolder(Struct, frozen=True):
 
     def renderings(self, keys: Iterable[str]) -> dict[str, Rendered]:
         """Return the renderings that are kept, by key."""
-        from kubesched_lint.manifests.rendering import Rendered
+        from kubesched_lint.sources.manifests.kustomize.rendering import Rendered
 
         try:
             with own_folder(self.folder) as folder:

@@ -11,22 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from kubesched_lint.analysis.coming import created_pods
-from kubesched_lint.analysis.grouping import grouping_key
-from kubesched_lint.analysis.placing import Placing
-from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.cluster.nodeset import holds, positions
 from kubesched_lint.commands.limits import MOST_DRAWN, MOST_WORK, MOST_WORKLOADS
-from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.cluster.nodeset import holds, positions
+from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.coming import created_pods
+from kubesched_lint.engine.placing.placing import Placing
+from kubesched_lint.engine.placing.wanted import pods_of_the_set
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scheduler.framework import static_reach
+from kubesched_lint.explaining.grouping import grouping_key
 from kubesched_lint.findings import Finding
-from kubesched_lint.manifests.document import location_of
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.quantity import show
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.framework import static_reach
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.document import location_of
 
 USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 """Whether a workload can use a node: yes; it is cordoned or too small; a taint excludes it; its labels do not match."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.exceptions import ends_soon, has_ended
-from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.engine.identity import Itself
+from kubesched_lint.engine.base.identity import Itself
+from kubesched_lint.explaining.exceptions import ends_soon, has_ended
+from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import EndingException, Finding, Report
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from kubesched_lint.clock import now
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.skew import minor_note
-from kubesched_lint.engine.text import seconds_of
+from kubesched_lint.engine.base.text import seconds_of
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.skew import minor_note
 from kubesched_lint.findings import InputError, Report
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.text import in_which
+from kubesched_lint.engine.base.text import in_which
 from kubesched_lint.findings import Finding, InputError, Report, Summary
 
 T = TypeVar("T")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.engine.text import SHOWN
+from kubesched_lint.engine.base.text import SHOWN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, describes_cluster
-from kubesched_lint.manifests.loader import InputFile, find_files
+from kubesched_lint.sources.manifests.loader import InputFile, find_files
 
 
 def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.request import Before, Past, Request
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.scenario.former import rolled_out
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
-from kubesched_lint.manifests.walking import SUBMODULE
 from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
-from kubesched_lint.world.former import rolled_out
+from kubesched_lint.sources.manifests.inputs import SUFFIXES, InputFile
+from kubesched_lint.sources.manifests.walking import SUBMODULE
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Report

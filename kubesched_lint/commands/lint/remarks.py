@@ -11,20 +11,20 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
-from kubesched_lint.engine.releases import RECORDED, judged_by, minor_of, not_modelled
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.releases import RECORDED, judged_by, minor_of, not_modelled
+from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import BaselineError, Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import HELM
-from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.project.baseline import held_against, read_baseline
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.classify import HELM
+from kubesched_lint.sources.manifests.document import Skipped
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.world.user_settings import Premises
+    from kubesched_lint.engine.cluster.cluster import Cluster
+    from kubesched_lint.engine.scenario.settings.user_settings import Premises
 
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""
@@ -59,7 +59,7 @@ def notes_on(cluster: Cluster | None, options: Options, premises: Premises) -> I
     yield from version_notes(options, cluster)
     yield from cluster.notes if cluster is not None else ()
     if cluster is not None and cluster.has_messages:
-        from kubesched_lint.analysis.pending import agreement
+        from kubesched_lint.explaining.pending import agreement
 
         yield from agreement(cluster, premises)
 

@@ -6,19 +6,19 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.analysis.worlds import grown_world, without_transient
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import FEW_ROWS, MOST_CELLS, MOST_ROWS, MOST_WORKLOADS
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.placing.worlds import grown_world, without_transient
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.findings import Finding
-from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.world.refused import accepted
-from kubesched_lint.world.world import World
 
 
 class ReportExtras(Struct, frozen=True):

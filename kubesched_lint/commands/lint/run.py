@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.clock import now
-from kubesched_lint.cluster.cluster import LIVE, ClusterError
 from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
 from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.known import compared
@@ -27,35 +25,37 @@ from kubesched_lint.commands.lint.request import Before
 from kubesched_lint.commands.lint.request import Request as Request
 from kubesched_lint.commands.lint.unjudged import covering, requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import judged_by
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import judged_by
+from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
+from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.scenario.mutated import mutation_notes
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import InputError, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import is_any_written
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
-from kubesched_lint.manifests.meant import Scope
 from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.mutated import mutation_notes
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.loader import InputFile, documents_of, find_files
+from kubesched_lint.sources.manifests.meant import Scope
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.cluster.elastic import ClusterOptions
     from kubesched_lint.commands.lint.cache import CacheFolder
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
-    from kubesched_lint.manifests.inputs import InputFile, Progress
-    from kubesched_lint.manifests.loader import Entry
+    from kubesched_lint.engine.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
     from kubesched_lint.rulebook.library import Rule
+    from kubesched_lint.sources.manifests.inputs import InputFile, Progress
+    from kubesched_lint.sources.manifests.loader import Entry
 
     Found = InputFile | Skipped | InputError
 
@@ -248,7 +248,7 @@ def users_cache() -> CacheFolder | None:
 
 def _absent(cluster: str) -> Report | None:
     """The report that no file has the name of the cluster; None if there is one."""
-    from kubesched_lint.cluster.read import ABSENT, is_absent
+    from kubesched_lint.sources.clusters.read import ABSENT, is_absent
 
     if not is_absent(cluster):
         return None
@@ -381,7 +381,7 @@ def files_of(
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
     store = users_cache if cache else None
     if options.applied:
-        from kubesched_lint.delivery.entries import applied_files  # most sets are files
+        from kubesched_lint.sources.delivery.entries import applied_files  # most sets are files
 
         return applied_files(paths, is_excluded, progress, store)
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
@@ -400,7 +400,7 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
     """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
     if path is None and not cluster_options.scheduler_config:
         return None, ()
-    from kubesched_lint.cluster.read import read_stated, stated_schedulers
+    from kubesched_lint.sources.clusters.read import read_stated, stated_schedulers
 
     try:
         if path is not None:

@@ -18,9 +18,9 @@ from kubesched_lint.commands.lint.workers import Lost, Workers, closing
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.baseline import KnownFinding, gone_note
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.document import RENDERED
 
 _PARTS = 4
 """Parts of the work for each process: it reads a cluster once in each, and none waits long for another's last part."""

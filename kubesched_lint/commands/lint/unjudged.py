@@ -11,9 +11,9 @@ from kubesched_lint.custom.kinds import is_release
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.classify import HELM, TERRAFORM, YTT
-from kubesched_lint.manifests.document import CHART, REMOTE_APPLICATION, REMOTE_KUSTOMIZATION, Unread
 from kubesched_lint.project.config import Given
+from kubesched_lint.sources.manifests.classify import HELM, TERRAFORM, YTT
+from kubesched_lint.sources.manifests.document import CHART, REMOTE_APPLICATION, REMOTE_KUSTOMIZATION, Unread
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
 _RENDERED_ELSEWHERE = {

@@ -11,8 +11,8 @@ from multiprocessing import active_children, connection, parent_process
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from kubesched_lint.engine.limits import LONGEST_REASON
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.limits import LONGEST_REASON
+from kubesched_lint.engine.base.text import first_few
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")

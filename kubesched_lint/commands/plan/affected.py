@@ -1,7 +1,8 @@
 """The workloads whose cells a change may touch; the others are not simulated.
 
 Two worlds on the same nodes give a workload the same outcomes if it is in the same group of workloads that can change
-where each other's pods fit (``lifecycle.groups``), and neither these nor the policies about them have changed.
+where each other's pods fit (``engine.events.start.groups``), and neither these nor the policies about them have
+changed.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.worlds import grown_world
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.groups import guarded_groups
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.inventory import identity
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.former import template_differs
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.start.groups import guarded_groups
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.inventory import identity
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.worlds import grown_world
+from kubesched_lint.engine.scenario.former import template_differs
+from kubesched_lint.engine.scenario.world import World
 
 _OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "quotas", "limit_ranges", "services"})
 """Fields of an inventory whose objects concern only workloads of their namespace."""

@@ -8,15 +8,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.template import changed_fields
-from kubesched_lint.engine.places import Location, ObjectRef, Path
-from kubesched_lint.engine.plain import value_at
+from kubesched_lint.engine.base.places import Location, ObjectRef, Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.pods.template import changed_fields
+from kubesched_lint.engine.model.inventory import identity
+from kubesched_lint.engine.model.workload import KINDS, ROLLED_OUT, Workload, written_template
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.linter.reading import ManifestSet, ref_of
-from kubesched_lint.manifests.document import Document, location_of
-from kubesched_lint.model.inventory import identity
-from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.sources.manifests.document import Document, location_of
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
 ROLLS_OUT, SCALED, UPDATED, METADATA = "rolled out", "scaled", "updated", "only metadata"

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.found import BudgetChange, CellChange, StuckRollout
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs
-from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell
+from kubesched_lint.engine.answers.order import BETTER, WORSE, differs
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.policy import DisruptionBudget
 
 
 def cell_changes(

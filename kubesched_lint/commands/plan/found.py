@@ -7,20 +7,20 @@ from collections.abc import Hashable, Iterable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.found import SimulationReport, seen
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.answers.cells import BAD, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.answers.order import BETTER, WORSE, direction
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.placing.growth.plan import Added
+from kubesched_lint.engine.verdicts.at_once import AtOnce
 from kubesched_lint.findings import InputError, Severity
-from kubesched_lint.lifecycle.at_once import AtOnce
-from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, direction
-from kubesched_lint.lifecycle.verdicts import BAD, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.environments import named_once
-from kubesched_lint.manifests.document import Unread
 from kubesched_lint.notebook import Shown
 from kubesched_lint.project.finding_changes import FindingChanges, worst
+from kubesched_lint.sources.manifests.document import Unread
 
 
 class CellChange(Struct, frozen=True):

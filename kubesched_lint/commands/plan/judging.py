@@ -13,7 +13,6 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.room import Placement, placement, resources_of
@@ -21,15 +20,16 @@ from kubesched_lint.commands.plan.scenes import Clusters, Scene, Side, clusters_
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS, STEPS_EACH
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Report
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, each_once, finding_changes, of_whole_findings
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
 
 T = TypeVar("T")
 

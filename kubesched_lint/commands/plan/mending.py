@@ -10,13 +10,13 @@ from contextlib import chdir
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import fixes_of
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import LONGEST_LIST
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import LONGEST_LIST
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.rulebook.library import Rulebook
 

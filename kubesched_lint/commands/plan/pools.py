@@ -13,18 +13,18 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import NODE_POOL, pool_of
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
-from kubesched_lint.cluster.nodepools.minimum import standing
-from kubesched_lint.cluster.nodepools.templates import templates
-from kubesched_lint.cluster.nodepools.terraform import Group, TerraformPools
-from kubesched_lint.engine.places import Location, ObjectRef
-from kubesched_lint.engine.text import first_few, joined, many, plural
-from kubesched_lint.manifests.document import location_of
-from kubesched_lint.model.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
-from kubesched_lint.model.quantity import show
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.base.text import first_few, joined, many, plural
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
+from kubesched_lint.engine.cluster.nodepools.minimum import standing
+from kubesched_lint.engine.cluster.nodepools.templates import templates
+from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL, pool_of
+from kubesched_lint.engine.model.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.sources.clusters.terraform import Group, TerraformPools
+from kubesched_lint.sources.manifests.document import location_of
 
 T = TypeVar("T")
 _ROOM = "with the room that the table of machine types gives"

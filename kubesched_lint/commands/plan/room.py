@@ -12,19 +12,19 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.coming import Coming
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.plan import Added
-from kubesched_lint.analysis.trial import SEEDS, tried_and_read
-from kubesched_lint.analysis.worlds import grown_world, without_suspended
-from kubesched_lint.cluster.classes import PodClass
-from kubesched_lint.cluster.elastic import pool_of
-from kubesched_lint.cluster.index import is_ample
-from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import many
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.nodes.elastic import pool_of
+from kubesched_lint.engine.cluster.nodes.index import is_ample
+from kubesched_lint.engine.cluster.pods.classes import PodClass
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.placing.coming import Coming
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import Added
+from kubesched_lint.engine.placing.trial import SEEDS, tried_and_read
+from kubesched_lint.engine.placing.worlds import grown_world, without_suspended
+from kubesched_lint.engine.scenario.world import World
 
 Room = Mapping[tuple[str, str], int]
 """(zone, resource) → free amount: millicores, bytes or a number. The zone is empty for nodes without one."""

@@ -8,11 +8,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.worlds import grown_world
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.nodepools.terraform import TerraformPools
 from kubesched_lint.commands.plan.changes import UNREAD, ObjectChange, beside_running, other_changes
 from kubesched_lint.commands.plan.comparing import (
     budget_changes,
@@ -32,16 +27,21 @@ from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read, changed_unread
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
-from kubesched_lint.engine import work
-from kubesched_lint.engine.partly_compared import same_values
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.lifecycle.at_once import AtOnce, at_once, weakened
-from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.worlds import grown_world
+from kubesched_lint.engine.scenario.former import rolled_out
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.at_once import AtOnce, at_once, weakened
+from kubesched_lint.engine.verdicts.matrix import EVENTS
+from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.linter.environments import named_once, said_once
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.former import rolled_out
-from kubesched_lint.world.world import World
+from kubesched_lint.sources.clusters.terraform import TerraformPools
 
 
 class _Judged(Struct, frozen=True):

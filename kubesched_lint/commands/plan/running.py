@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.revisions import live_replicas
 from kubesched_lint.commands.plan.changes import unseen_templates
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.revisions import live_replicas
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.running_set import running_set
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
 
 RUNNING = "what runs in the cluster"
 

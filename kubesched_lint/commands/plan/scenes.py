@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.worlds import without_transient
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import MOST_CELLS
 from kubesched_lint.commands.lint.report_extras import most_rows
 from kubesched_lint.commands.plan.affected import affected
@@ -17,14 +15,16 @@ from kubesched_lint.commands.plan.changes import ObjectChange, workload_changes
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange, drift, losses, with_manifest_pools
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.environments import Environment, Environments, environments_of, said_once, shared_part
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.refused import accepted
-from kubesched_lint.world.world import World
 
 
 class Side(Struct, frozen=True):

@@ -15,7 +15,7 @@ from functools import cache, partial
 from msgspec import Struct, field
 
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.engine.text import first_few
+from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options

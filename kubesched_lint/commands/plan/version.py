@@ -13,7 +13,7 @@ from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, Objec
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.document import Unread
+from kubesched_lint.sources.manifests.document import Unread
 
 
 class Version(Struct, frozen=True):

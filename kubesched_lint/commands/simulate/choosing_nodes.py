@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.engine.text import did_you_mean, first_few
-from kubesched_lint.lifecycle.hypotheses import Names, Newcomer
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, names_place
+from kubesched_lint.engine.base.text import did_you_mean, first_few
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.events.search.hypotheses import Names, Newcomer
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Labels
+from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, names_place
 
 FORMS = "node/NAME, KEY=VALUE or KEY=VALUE,KEY=VALUE"
 _SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}

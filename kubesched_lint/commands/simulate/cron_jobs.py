@@ -6,18 +6,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.worlds import cron_runs, with_cron_runs
-from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine import work
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, nothing
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.verdicts.bad_ends import holds_alone
-from kubesched_lint.verdicts.table import Table
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.answers.cells import BAD, Cell, cut_short, nothing
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.matrix import Row
+from kubesched_lint.engine.verdicts.table import Table
+from kubesched_lint.explaining.bad_ends import holds_alone
 
 RUN = "deploy"
 """The event whose cell shows a run: its pods are created."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.limits import MOST_ADDED
 from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copies, label_key
-from kubesched_lint.engine.text import did_you_mean
-from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange, made_unreachable, together
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.node import Taint
+from kubesched_lint.engine.base.text import did_you_mean
+from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange, made_unreachable, together
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.node import Taint
 
 Asked = tuple[str, str]
 """(option, its value), as ``("lose", "zone=a")``; the value of a flag is empty."""

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Location, ObjectRef
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell, Range, Witness, not_known, words
+from kubesched_lint.engine.answers.event_bounds import NO_NODE
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Evidence, Severity
-from kubesched_lint.lifecycle.event_bounds import NO_NODE
-from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, Witness, not_known, words
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import World
 
 EVENTS = ("deploy", "rollout")
 """The events whose proven bad ends are errors of ``lint``."""

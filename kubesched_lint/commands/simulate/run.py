@@ -8,16 +8,6 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.grouping import grouping_key
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.analysis.pool_notes import pool_notes
-from kubesched_lint.analysis.worlds import (
-    amid_rollout,
-    without_suspended,
-    without_transient,
-)
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
@@ -32,34 +22,44 @@ from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.short_set import short_sets
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.engine import work
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.engine.text import first_few
-from kubesched_lint.lifecycle.at_once import at_once
-from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
-from kubesched_lint.lifecycle.picture import Picture, picture
-from kubesched_lint.lifecycle.setting import Setting, zones
-from kubesched_lint.lifecycle.shapes import shape
-from kubesched_lint.lifecycle.sizes import scaled_to, size_after
-from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import Cell, cut_short, refused
+from kubesched_lint.engine.answers.cells import Cell, cut_short, refused
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.search.picture import Picture, picture
+from kubesched_lint.engine.events.start.setting import Setting, zones
+from kubesched_lint.engine.events.start.shapes import shape
+from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.worlds import (
+    amid_rollout,
+    without_suspended,
+    without_transient,
+)
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.runs.skew import Skew, skews
+from kubesched_lint.engine.scenario.mutated import mutation_notes
+from kubesched_lint.engine.scenario.premises import assumed_account
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.at_once import at_once
+from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix, Row
+from kubesched_lint.engine.verdicts.table import WHOLE, Table
+from kubesched_lint.engine.verdicts.what_if import MEANWHILE
+from kubesched_lint.explaining.grouping import grouping_key
+from kubesched_lint.explaining.pending import agreement
+from kubesched_lint.explaining.pool_notes import pool_notes
+from kubesched_lint.explaining.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.verdicts.table import WHOLE, Table
-from kubesched_lint.verdicts.what_if import MEANWHILE
-from kubesched_lint.world.mutated import mutation_notes
-from kubesched_lint.world.premises import assumed_account
-from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
-from kubesched_lint.world.world import World
 
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 """The most that an ordinary set has; parts are those of the average pod."""

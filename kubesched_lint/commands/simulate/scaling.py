@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 
 from kubesched_lint.commands.limits import MOST_SCALED
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.sizes import scale_event
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.workload import SCALED
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.sizes import scale_event
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.workload import SCALED
 
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 

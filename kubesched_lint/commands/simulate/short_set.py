@@ -6,11 +6,11 @@ from collections.abc import Iterator, Set
 
 from msgspec import Struct
 
-from kubesched_lint.analysis.after_losses import Short, short_after_losses
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, many, plural
-from kubesched_lint.world.device_premises import set_premises
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.placing.together.after_losses import Short, short_after_losses
+from kubesched_lint.engine.scenario.device_premises import set_premises
+from kubesched_lint.engine.scenario.world import World
 
 _WHAT = {"node-loss": "node", "zone-loss": "zone"}
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
 from kubesched_lint.commands.simulate.scaling import sizes
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting
 
 
 class Wishes(Struct, frozen=True):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
-from kubesched_lint.validation.class_plugins import Classes
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.class_plugins import Classes
+from kubesched_lint.engine.apiserver.validate import validate
 
 _NAMED = re.compile(r'unknown field "([^"]+)"|Go struct field [^. ]+\.(\S+) of type')
 _NO_CLASSES = Classes()

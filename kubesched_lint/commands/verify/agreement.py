@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.engine.model.pod import BoundPod
 
 
 class Score(Struct):

@@ -1,6 +1,6 @@
 """Compare our predictions with recorded decisions: one answer per question that a record answers.
 
-``scheduler.replay`` makes the predictions before this module reads the recorded answers.
+``engine.scheduler.replay`` makes the predictions before this module reads the recorded answers.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.devices import device_answers, is_message, of_another_node
-from kubesched_lint.scheduler.replay import Prediction, replay
-from kubesched_lint.validation.validate import validate
+from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.scheduler.replay import Prediction, replay
 
 Recorded = Mapping[str, Any]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
@@ -22,18 +21,19 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import judged_by, minor_of
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import judged_by, minor_of
+from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.clusters.read import cluster_from
+from kubesched_lint.sources.manifests.loader import documents
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.cluster import Cluster
     from kubesched_lint.linter.reading import ManifestSet
 
 _GONE = 0

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Answer
-from kubesched_lint.scheduler.devices.attempt import ANY
-from kubesched_lint.scheduler.devices.extended import ANNOTATION, IN_MEMORY
-from kubesched_lint.scheduler.replay import Prediction
+from kubesched_lint.engine.scheduler.devices.attempt import ANY
+from kubesched_lint.engine.scheduler.devices.extended import ANNOTATION, IN_MEMORY
+from kubesched_lint.engine.scheduler.replay import Prediction
 
 Recorded = Mapping[str, Any]
 

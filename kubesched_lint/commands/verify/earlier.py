@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from kubesched_lint.cluster.pod_scheduled import Said, said
-from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.framework import diagnose, message
-from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.engine.cluster.pods.pod_scheduled import Said, said
+from kubesched_lint.engine.cluster.state import ClusterState, Placement
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.scheduler.framework import diagnose, message
+from kubesched_lint.engine.scheduler.preemption import preempt
 
 _STARTS, _LOOKS = 8, 700
 """Starts, each with fewer pods than the one before, and looks at the message from each."""

@@ -9,18 +9,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.admission.admission import Admission
-from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
-from kubesched_lint.engine.quirks import ONE_GATE_FOR_GANGS, has
-from kubesched_lint.engine.releases import judged_by
-from kubesched_lint.lifecycle.gangs import Outcomes, outcomes
-from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node
-from kubesched_lint.model.decode.policy import decode_pod_group
-from kubesched_lint.model.feature_gates import completed, enabled
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.engine.admission.admission import Admission
+from kubesched_lint.engine.base.quirks import ONE_GATE_FOR_GANGS, has
+from kubesched_lint.engine.base.releases import judged_by
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.transitions.gangs import Outcomes, outcomes
+from kubesched_lint.engine.model.decode.nodes import decode_bound_pod, decode_node
+from kubesched_lint.engine.model.decode.policy import decode_pod_group
+from kubesched_lint.engine.model.feature_gates import completed, enabled
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Pod
 
 Case = Mapping[str, Any]
 

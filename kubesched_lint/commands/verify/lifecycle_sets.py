@@ -1,6 +1,6 @@
 """Compare our predictions with recorded lifecycles: the model's phase by phase, and those of ``lint`` and ``simulate``.
 
-``lifecycle.conformance`` replays a recording with the model alone. This module also converts the recording to recorded
+``engine.conformance`` replays a recording with the model alone. This module also converts the recording to recorded
 deployments (docs/research/recordings.md), so that ``lint`` and ``simulate`` predict it as they do for a user.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.deployments import judge, predict
 from kubesched_lint.commands.verify.recorded import Deployment
-from kubesched_lint.lifecycle.conformance import Compared, compare
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import KINDS
+from kubesched_lint.engine.conformance import Compared, compare
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.workload import KINDS
 
 Recorded = Mapping[str, Any]
 _HASH = "recorded"

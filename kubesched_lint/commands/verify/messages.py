@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.pending import AGREES, UNTESTED, Waiting, waiting_pods
 from kubesched_lint.commands.verify.agreement import Answer
 from kubesched_lint.commands.verify.earlier import moment_of
 from kubesched_lint.commands.verify.recorded import ref_named
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
-from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.running import all_running_pods
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Unscheduled
+from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.pending import AGREES, UNTESTED, Waiting, waiting_pods
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
-    from kubesched_lint.cluster.state import ClusterState, Placement
+    from kubesched_lint.engine.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.state import ClusterState, Placement
     from kubesched_lint.linter.reading import ManifestSet
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.sizes import scale_event
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.start.sizes import scale_event
 
 Recorded = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any
 
-from kubesched_lint.engine.text import SHOWN
+from kubesched_lint.engine.base.text import SHOWN
 from kubesched_lint.files import opened
 
 DECISIONS = "decisions"

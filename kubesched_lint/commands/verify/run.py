@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
 
-from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.commands.verify.admission import verify_admission
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
@@ -15,7 +14,8 @@ from kubesched_lint.commands.verify.deployments import verify_deployment
 from kubesched_lint.commands.verify.gangs import verify_gang
 from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle_both
 from kubesched_lint.commands.verify.recordings import CaseError, kind_of, placed_cases
-from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.model.decode.fields import DecodeError
 
 Judge = Callable[[Mapping[str, Any], Agreement, str | None], Iterator[dict[str, object]]]
 """Yields our predictions for a case as JSON objects, and adds the answers to the account."""

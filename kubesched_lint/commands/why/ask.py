@@ -8,45 +8,45 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.beside import Turn, place_rest
-from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
-from kubesched_lint.analysis.limits import MOST_PODS_TRIED
-from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.analysis.placing import Copies, Placing
-from kubesched_lint.analysis.plan import TODAY
-from kubesched_lint.analysis.pool_notes import verdict_note
-from kubesched_lint.analysis.worlds import with_known_growth
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
 from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
-from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
-from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.engine.limits import MOST_STEPS
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.releases import not_modelled
-from kubesched_lint.engine.text import first_few, plural
-from kubesched_lint.engine.work import OutOfWorkError, share, within
+from kubesched_lint.engine.admission.schedulers import owner_selector
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.releases import not_modelled
+from kubesched_lint.engine.base.text import first_few, plural
+from kubesched_lint.engine.base.work import OutOfWorkError, share, within
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.controllers.daemonset import targets, with_daemon_tolerations
+from kubesched_lint.engine.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.engine.model.feature_gates import GROUPS
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.growth.growth import growth_plan
+from kubesched_lint.engine.placing.growth.plan import TODAY
+from kubesched_lint.engine.placing.lacks import fate_of_group, lacks_of
+from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
+from kubesched_lint.engine.placing.placing import Copies, Placing
+from kubesched_lint.engine.placing.worlds import with_known_growth
+from kubesched_lint.engine.scenario.device_premises import pod_premises
+from kubesched_lint.engine.scenario.devices.devices import allocator_for, allocator_of, needs_devices
+from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
+from kubesched_lint.engine.scenario.premises import assumed_account
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.storage.claims import storage_to_be, without_unknown_storage
+from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.explaining.crowding.beside import Turn, place_rest
+from kubesched_lint.explaining.pending import agreement
+from kubesched_lint.explaining.pool_notes import verdict_note
+from kubesched_lint.explaining.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.environments import environments_of
-from kubesched_lint.model.feature_gates import GROUPS
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
-from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
-from kubesched_lint.world.gangs import gangs_of, gates_of
-from kubesched_lint.world.premises import assumed_account
-from kubesched_lint.world.refused import accepted, refused_objects, sentence, what_is_refused
-from kubesched_lint.world.unknown_nodes import unknown_nodes
-from kubesched_lint.world.user_settings import Premises
-from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
-from kubesched_lint.scheduler.detail import Details
-from kubesched_lint.scheduler.devices.life import allocations
-from kubesched_lint.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
-from kubesched_lint.scheduler.placement import is_sampled
-from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
-from kubesched_lint.scheduler.preemption import preempt
-from kubesched_lint.scheduler.scoring import score
-from kubesched_lint.scheduler.verdict import Rejection
-from kubesched_lint.world.refused import Refusal
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.state import ClusterState, Placement
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod
+from kubesched_lint.engine.scheduler.detail import Details
+from kubesched_lint.engine.scheduler.devices.life import allocations
+from kubesched_lint.engine.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
+from kubesched_lint.engine.scheduler.placement import is_sampled
+from kubesched_lint.engine.scheduler.plugins.dynamic_resources import attempt_of
+from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.scoring import score
+from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.explaining.refused import Refusal
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer

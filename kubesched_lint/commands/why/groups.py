@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kubesched_lint.analysis.gang_answers import (
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.gangs.answers import (
     CERTAIN,
     FEWER,
     IMPOSSIBLE,
@@ -18,11 +19,10 @@ from kubesched_lint.analysis.gang_answers import (
     course,
     placed,
 )
-from kubesched_lint.analysis.gangs import answers
-from kubesched_lint.analysis.lacks import fate_of_group
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.gangs import gates_premise, preemption_premise
-from kubesched_lint.world.world import World
+from kubesched_lint.engine.placing.gangs.fit import answers
+from kubesched_lint.engine.placing.lacks import fate_of_group
+from kubesched_lint.engine.scenario.gangs import gates_premise, preemption_premise
+from kubesched_lint.engine.scenario.world import World
 
 _OUTCOMES = {
     FEWER: "No pod of the group starts",

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.engine.text import first_few, meant
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, meant
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.workload import Workload
 
 _SHORT = {
     "cj": "cronjob",

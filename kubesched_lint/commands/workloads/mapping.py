@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.custom.card import CustomKind, Part
-from kubesched_lint.engine.limits import LONGEST_VALUE
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.plain import value_at
-from kubesched_lint.engine.text import first_few, many
+from kubesched_lint.engine.base.limits import LONGEST_VALUE
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.model.decode.fields import words
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.manifests.document import Document, Move
-from kubesched_lint.model.decode.fields import words
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.printing import json_text
+from kubesched_lint.sources.manifests.document import Document, Move
 
 
 def as_markdown(kind: CustomKind) -> str:

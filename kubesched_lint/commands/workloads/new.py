@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from kubesched_lint.commands.workloads.schema import SchemaError, Shape, Template, definitions, shape_of
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9]*)\.([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]+)")
 _REQUESTS = {"requests": {"cpu": "1", "memory": "1Gi"}}

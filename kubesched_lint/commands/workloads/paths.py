@@ -9,9 +9,9 @@ from typing import Any, cast
 from kubesched_lint.commands.workloads.schema import SchemaError, definitions
 from kubesched_lint.custom.card import Written, expressions
 from kubesched_lint.custom.expression import parsed
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import did_you_mean
-from kubesched_lint.model.decode.fields import words
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import did_you_mean
+from kubesched_lint.engine.model.decode.fields import words
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.frontmatter import CardError
 

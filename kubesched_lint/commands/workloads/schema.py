@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.loader import documents
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.loader import documents
 
 _NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances", "members")
 """Fields for a number of pods."""

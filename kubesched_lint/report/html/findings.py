@@ -7,13 +7,13 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from kubesched_lint.engine.identity import ByIdentity
-from kubesched_lint.engine.places import Location, Span
-from kubesched_lint.engine.text import many
+from kubesched_lint.engine.base.identity import ByIdentity
+from kubesched_lint.engine.base.places import Location, Span
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Report
 from kubesched_lint.report.causes import FindingGroup, by_owner, causes, difference, distinct_place, errors_first
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import open_findings
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
 from kubesched_lint.report.words import PREVIEW, esc, subject

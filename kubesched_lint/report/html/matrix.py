@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
-from kubesched_lint.engine.places import ObjectRef
-from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.report.cell_details import behind
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.verdicts.matrix import Row
+from kubesched_lint.report.simulation.cell_details import behind
 from kubesched_lint.report.verdict_words import (
     BAD_HERE,
     FAILS,

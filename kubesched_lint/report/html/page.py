@@ -11,14 +11,22 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import ReportExtras
-from kubesched_lint.engine.data import shipped
-from kubesched_lint.engine.identity import ByIdentity
-from kubesched_lint.engine.text import plural
+from kubesched_lint.engine.base.data import shipped
+from kubesched_lint.engine.base.identity import ByIdentity
+from kubesched_lint.engine.base.text import plural
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.printing import safe_json
-from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, outcome, softened, verdict
-from kubesched_lint.report.footer import suppressed as suppressed_counts
+from kubesched_lint.report.findings.context import RenderContext
+from kubesched_lint.report.findings.footer import (
+    counts,
+    footer,
+    objects_with_errors,
+    open_findings,
+    outcome,
+    softened,
+    verdict,
+)
+from kubesched_lint.report.findings.footer import suppressed as suppressed_counts
 from kubesched_lint.report.html.findings import NumberedCauses, errors, numbered, sections, suppressed
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
-from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report import plan_words as words
-from kubesched_lint.report.cell_details import behind
 from kubesched_lint.report.html.page import head, part
-from kubesched_lint.report.plan_result import result, started
-from kubesched_lint.report.plan_rows import Entry, finding_line, rows_of
+from kubesched_lint.report.plan import words as words
+from kubesched_lint.report.plan.result import result, started
+from kubesched_lint.report.plan.rows import Entry, finding_line, rows_of
+from kubesched_lint.report.simulation.cell_details import behind
 from kubesched_lint.report.verdict_words import event_title
 from kubesched_lint.report.words import at, at_line, esc, shadowed
 

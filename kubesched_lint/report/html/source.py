@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from kubesched_lint.engine.places import Span
-from kubesched_lint.report.frame import last_line
+from kubesched_lint.engine.base.places import Span
+from kubesched_lint.report.findings.frame import last_line
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.words import esc
 

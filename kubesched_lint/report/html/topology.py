@@ -16,8 +16,8 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     Highlight,
     NodeGroup,
 )
-from kubesched_lint.engine.text import SHOWN, and_more, many, plural
-from kubesched_lint.model.node import HOSTNAME, ZONE, domain_word
+from kubesched_lint.engine.base.text import SHOWN, and_more, many, plural
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE, domain_word
 from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.places import Path
-from kubesched_lint.engine.text import did_you_mean
-from kubesched_lint.model.labels import go_int
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import did_you_mean
+from kubesched_lint.engine.model.labels import go_int
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.cel.each import EACH
 from kubesched_lint.rulebook.cel.expressions import STANDARD, ExpressionRule, Texts, UnusableError, shown_fields

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine.work import spend
+from kubesched_lint.engine.base.work import spend
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, values_of
 from kubesched_lint.rulebook.limits import MOST_TURNS

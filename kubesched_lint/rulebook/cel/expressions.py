@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.engine.places import Path
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, pattern, policy
-from kubesched_lint.manifests.changes import Put, Remove
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language, require_cel
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, ItemPlace, Show, Uses, View, show_of
+from kubesched_lint.sources.manifests.changes import Put, Remove
 
 if TYPE_CHECKING:
-    from kubesched_lint.world.world import Member, World
+    from kubesched_lint.engine.scenario.world import Member, World
 
 STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kubesched_lint.analysis.disruption import budgets_of
-from kubesched_lint.model.node import ZONE
+from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.scenario.others.room import domain_room
+from kubesched_lint.explaining.disruption import budgets_of
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, CelType, Field, View
-from kubesched_lint.world.room import domain_room
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.labels import Selector
-    from kubesched_lint.model.pod import Container, PodAffinityTerm
-    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.engine.model.labels import Selector
+    from kubesched_lint.engine.model.pod import Container, PodAffinityTerm
+    from kubesched_lint.engine.model.workload import Workload
 
 
 class Term(NamedTuple):

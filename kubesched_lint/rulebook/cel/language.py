@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine.extras import CEL_NEEDED, has_cel
-from kubesched_lint.engine.text import did_you_mean
+from kubesched_lint.engine.base.extras import CEL_NEEDED, has_cel
+from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.rulebook.cel.cost import Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.workload import Workload
-    from kubesched_lint.world.world import World
+    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.scenario.world import World
 
 Uses = Mapping[str, frozenset[str]]
 """CelType → the fields that an expression reads."""

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Any
 
 import kubesched_lint
-from kubesched_lint.manifests.loader import documents
+from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes.parts import Files
 
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")

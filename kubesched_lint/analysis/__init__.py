@@ -1,1 +1,0 @@
-"""Facts about workloads on a cluster, computed once and shared by rules."""

@@ -1,9 +1,0 @@
-"""Capture a live cluster as a snapshot of what scheduling reads. No other folder connects to a cluster."""
-
-from __future__ import annotations
-
-from kubesched_lint.cluster.capture.connection import CaptureError, Connection
-from kubesched_lint.cluster.capture.kubeconfig import connect
-from kubesched_lint.cluster.capture.snapshot import Snapshot, capture
-
-__all__ = ["CaptureError", "Connection", "Snapshot", "capture", "connect"]

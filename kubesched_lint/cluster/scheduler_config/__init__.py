@@ -1,1 +1,0 @@
-"""Reads the configuration of kube-scheduler: KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1."""

@@ -1,0 +1,1 @@
+"""What all parts of the engine share: places, texts, limits of work, versions of Kubernetes."""

@@ -1,0 +1,94 @@
+"""The exact number of pods placed in the end, without a search, if no other workload affects the pods.
+
+Three cases, checked by brute force and by property tests against the search: identical pods that only need room; self
+anti-affinity; one hard spread constraint that selects its own pods. For a spread with domain capacities c, the sum of
+min(c[i], min(c) + maxSkew) is placed in every order, because the least full domain can take the next pod until it is
+full. With fewer domains than minDomains the minimum counts as 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from kubesched_lint.engine.answers.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
+from kubesched_lint.engine.base.text import plural
+from kubesched_lint.engine.bounds.bounds import number_of_domains, spread_bound
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.events.start.groups import acquaintances
+from kubesched_lint.engine.events.start.quotas import quota_short
+from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity, room_of
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.scheduler.framework import as_checked
+
+
+def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
+    """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
+    pod = as_checked(setting.pods[number])
+    if number in quota_short(setting) or not is_undisturbed(setting, number):
+        return None
+    if pod.required_affinity or pod.volumes or pod.scheduling_gates:
+        return None
+    if setting.workloads[number].kind == "DaemonSet" or setting.workloads[number].claim_templates:
+        return None
+    if setting.workloads[number].pod_management == "OrderedReady" and setting.workloads[number].kind == "StatefulSet":
+        return None  # it stops at the first waiting pod: the same number, but another order
+    hard = [c for c in pod.spread if c.is_hard]
+    if len(hard) + len(pod.required_anti_affinity) > 1:
+        return None
+    open_ = open_but_for_affinity(setting, number)
+    room = room_of(setting, pod, open_, wanted)
+    if pod.required_anti_affinity:
+        terms = kept_apart(setting, number)
+        if not terms:
+            return None
+        each = room.apart(terms[0].topology_key, setting.index, open_, wanted)
+        takes = plural(each.domains or 1, "takes", "take")
+        why = f"{number_of_domains(each.domains, terms[0].topology_key)} {takes} one pod each"
+        return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
+    if hard:
+        constraint = hard[0]
+        if constraint.selector is None or not constraint.selector.matches(pod.labels):
+            return None
+        bound = spread_bound(setting, number, constraint, room, wanted)
+        if not bound.capacity:
+            return None
+        total, held = bound.total, list(bound.capacity.values())
+        places = domain_word(constraint.topology_key, len(held))
+        why = f"{places} that hold {held} take {total} at maxSkew {constraint.max_skew}"
+        return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
+    if not open_:
+        return Counted(0, NO_NODE, rests_on=ON_NOTHING)
+    total = room.within(open_, wanted)
+    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
+
+
+def is_undisturbed(setting: Setting, number: int) -> bool:
+    """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
+    return (
+        not setting.running
+        and not _shares_nodes(setting, number)
+        and len(acquaintances(setting, number)) == 1
+        and not any(
+            selector is not None and selector.matches(group.pod.labels)
+            for group in setting.others
+            for selector in [
+                *(t.selector for t in setting.pods[number].required_anti_affinity),
+                *(c.selector for c in setting.pods[number].spread),
+            ]
+        )
+    )
+
+
+def _shares_nodes(setting: Setting, number: int) -> bool:
+    """Whether a workload beside it may use one of its nodes."""
+    own, users = setting.usable[number], _users(setting)
+    is_counted = setting.rivals is None or number in setting.rivals
+    return any(nodes & own and (nodes != own or count > is_counted) for nodes, count in users.items())
+
+
+@once_per_setting
+def _users(setting: Setting) -> Mapping[NodeSet, int]:
+    """Return nodes → the number of workloads beside the one that is asked about that may use just these."""
+    return Counter(setting.usable if setting.rivals is None else map(setting.usable.__getitem__, setting.rivals))

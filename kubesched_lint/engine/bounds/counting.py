@@ -1,0 +1,127 @@
+"""What counting says of each cell, asked once: bounds, with what preemption and devices leave of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from math import prod
+
+from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.bounds.devices import with_devices
+from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.bounds.least import returns
+from kubesched_lint.engine.bounds.parts import sharpened
+from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
+from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.preemption_scope import outranks, scope_of
+from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.transitions.hints import may_miss
+from kubesched_lint.engine.model.pod import Pod
+
+
+class Counting:
+    def __init__(self, setting: Setting, *, narrates: bool = True) -> None:
+        """``narrates``: as in ``Effort``."""
+        self.setting = setting
+        self._narrates = narrates
+        self._known: dict[tuple[str, int], EventBounds] = {}
+        self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+
+    def bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
+        """Return the bounds of a workload; ``members`` are those that can affect it."""
+        bounds = self._known.get((event, number))
+        if bounds is None and event in UNREACHABLE_OF:
+            deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+            bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
+        if bounds is None:
+            bounds = count(self.setting, event, number)
+            doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
+            if doubt:
+                bounds.least, bounds.never_stuck = Counted(0, doubt), False
+            with_devices(bounds, self.setting, members, number)
+            if not (bounds.is_fine or bounds.is_bad):
+                sharpened(self.setting, event, number, bounds)
+            if not self._narrates:
+                bounds.leave_least_out()
+            self._known[event, number] = bounds
+        return bounds
+
+    def tells_apart(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether a workload may end otherwise on unreachable nodes (``event``) than without deleted ones.
+
+        Counting asks only what concerns the workload itself; to a search it may matter what others do.
+        """
+        deleted = self.bounds(UNREACHABLE_OF[event], members, number)
+        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
+
+    def exceeds(self, members: Collection[int], states: int, *, preempting: bool) -> bool:
+        """Whether a search over members surely meets more states of a deploy.
+
+        Pods of other groups change neither whether a pod is bound nor how many are, and any of them may come first.
+        So for each group, every number of its new pods up to the least is met with every number of the others. In a
+        group, this holds of each workload whose pods ask nothing of where other pods are. If the search is
+        ``preempting``, those pods count for which nobody has to be preempted.
+        """
+        setting, met = self.setting, 1
+        for group in dict.fromkeys(group_of(setting, i) for i in members) if setting.together else ():
+            if met > states:
+                break
+            if preempting and setting.need_devices(group):
+                continue
+            new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]
+            least = {i: self._least_bound(group, i, preempting=preempting) for i in new}
+            apart = prod(1 + pods for i, pods in least.items() if _asks_for_nobody(setting.pods[i]))
+            met *= max(1 + sum(least.values()), apart)
+        return met > states
+
+    def _least_bound(self, group: tuple[int, ...], number: int, *, preempting: bool) -> int:
+        """Return the least pods after a deploy; if preemption is followed, without those that have to preempt."""
+        bounds = count(self.setting, "deploy", number) if preempting else self.bounds("deploy", group, number)
+        return bounds.least.pods
+
+    def _doubt(self, event: str, members: tuple[int, ...], number: int, wanted: int) -> str:
+        """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
+        setting, scope = self.setting, scope_of(self.setting, members)
+        if len(members) < 2 or not (scope.strong or scope.uncounted):
+            return ""
+        workload, lost = setting.workloads[number], ""
+        if workload.kind == "Pod":
+            lost = "a preempted pod is not recreated"
+        elif workload.claim_templates and not returns(setting, number, wanted):
+            lost = "a preempted pod can only return to where its volume is"
+        elif may_miss([setting.pods[number]], setting.cluster):
+            lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
+        if lost and self._is_pressed(event, members, number):
+            return lost
+        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
+            return "preempted pods of others may be recreated on these nodes"
+        return ""
+
+    def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether other workloads of the set may have to preempt pods of this workload."""
+        pressing = self._pressing(event, members)
+        return any(i != number and outranks(self.setting, i, number) for i in pressing)
+
+    def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Return up to two members that may have to preempt pods whose controllers recreate them."""
+        found = self._preemptors.get((event, members))
+        if found is None:
+            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
+            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
+            self._preemptors[event, members] = found
+        return found
+
+    def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Return the members whose pods may have to wait and then preempt others."""
+        found = self._presses.get((event, members))
+        if found is None:
+            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
+        return found
+
+
+def _asks_for_nobody(pod: Pod) -> bool:
+    """Whether fewer other pods leave a pod no fewer nodes."""
+    return not pod.required_affinity and not any(c.is_hard for c in pod.spread)

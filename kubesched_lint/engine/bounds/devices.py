@@ -1,0 +1,59 @@
+"""Devices in the bounds of an event: counting knows how many pods they allow at most, and nothing of the least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.cluster.devices import CHOSEN
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
+
+
+def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], number: int) -> None:
+    """Change the bounds of a workload if devices may serve pods of its group.
+
+    Such pods may keep others from nodes, and what needs them waits with them, so nothing is sure to run.
+    """
+    if not setting.need_devices(members):
+        return
+    bounds.least, bounds.never_stuck = (
+        Counted(0, "devices may keep its pods, or those that it needs, from nodes"),
+        False,
+    )
+    groups = _groups(setting)
+    most = _room(groups, setting, number) if groups is not None else bounds.most.pods
+    if most < bounds.most.pods:
+        bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
+
+
+def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
+    """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
+    if not setting.need_devices(members):
+        return False
+    return any(each.over_time == CHOSEN for each in setting.objects.allocator)
+
+
+def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:
+    """Return how many pods of a workload the nodes have devices for; running pods may have other claims than new ones.
+
+    Pods that take the same devices share them; of others so many may run beside these.
+    """
+    rooms = {
+        frozenset(groups.taken_by(pod).items()): groups.room(pod, setting.reach[number])
+        for pod in setting.kinds[number]
+    }
+    return sum(rooms.values())
+
+
+@once_per_setting
+def _groups(setting: Setting) -> DeviceGroups | None:
+    from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
+
+    pods = dict.fromkeys(pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod))
+    for devices in setting.objects.allocator:
+        return DeviceGroups(pods, devices, setting.index)
+    return None

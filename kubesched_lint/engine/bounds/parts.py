@@ -1,0 +1,600 @@
+"""The part of a set that can influence one cell: whose pods may move in its event, and which pods stand meanwhile.
+
+Counting over the whole set takes every pod for one that may be anywhere. Three arguments make the part smaller, each
+valid for every order of events:
+
+- *Only movers move.* An event makes new pods of few workloads. All others are quiet: their running pods stand where
+  they are, unless a mover preempts them. A loss moves the pods of the lost nodes only.
+- *Only who waits preempts.* If counting proves that a mover finds room in every state of the part, it never has to
+  preempt anybody; so the first preemption would be that of another mover.
+- *By force.* A pod that may preempt waits only if each node is closed to it by pods of at least its own priority:
+  ``SelectVictimsOnNode`` of ``defaultpreemption/default_preemption.go`` removes all weaker pods of the node, and
+  budgets only rank the candidates. Weaker pods may close a node from another one (a spread, anti-affinity over a
+  zone), so those that such a constraint counts stay in the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import inf
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
+from kubesched_lint.engine.bounds.least import returns
+from kubesched_lint.engine.bounds.tied import MAY_TIE, have_volumes
+from kubesched_lint.engine.bounds.unreachable import losses
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.engine.cluster.pods.alike import Alike
+from kubesched_lint.engine.events.search.node_events import cordoned
+from kubesched_lint.engine.events.start.guests import comes_back, guests_of
+from kubesched_lint.engine.events.start.preemption_scope import followed_guests
+from kubesched_lint.engine.events.start.quiet import quiet
+from kubesched_lint.engine.events.start.quotas import quota_short, refused_in, surely_granted
+from kubesched_lint.engine.events.start.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.sizes import size_after
+from kubesched_lint.engine.events.transitions.hints import may_miss
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.scheduler.eviction import may_evict, surely_preempts
+from kubesched_lint.engine.scheduler.framework import static_feasible
+
+_STANDS = "its pods run, and nothing that moves can preempt them"
+
+
+class _Moves(NamedTuple):
+    """Whose pods an event makes anew."""
+
+    whole: frozenset[int]
+    """The workloads of which any pod may be made anew."""
+    some: tuple[tuple[int, int], ...] = ()
+    """(workload, number of its pods that are made anew): its other pods stand."""
+    lost: NodeSet = 0
+    """The nodes that are lost or drained."""
+    drained: bool = False
+    event: str = ""
+    """What happens to one workload: a rollout, or a change of its size."""
+    number: int = -1
+    """That workload."""
+    others: frozenset[Pod] = frozenset()
+    """The kinds of pods of others that may be preempted; their owners make them anew."""
+
+    def has(self, number: int) -> bool:
+        """Whether pods of a workload are made anew."""
+        return number in self.whole or any(number == moved for moved, _ in self.some)
+
+
+class _Mover(NamedTuple):
+    """Pods that are made anew, of a workload of the set or of the owner of other pods."""
+
+    place: int
+    """In the part; -1 for pods with an old template."""
+    number: int
+    """In the set; -1 for other pods."""
+    pod: Pod
+    nodes: NodeSet
+    """Where its pods may be, as positions in the whole set."""
+
+
+class _Part(NamedTuple):
+    setting: Setting
+    places: Mapping[int, int]
+    """Number in the set → place in the part, of each mover."""
+    movers: tuple[_Mover, ...]
+    untied: frozenset[int]
+    """Places of movers with volumes of which it is not known where they are."""
+
+
+class _Pressed(NamedTuple):
+    """What moves when pods that may have to preempt others do so."""
+
+    moves: _Moves
+    pressing: tuple[_Mover, ...]
+    """The movers that may have to preempt."""
+
+
+def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
+    """Return that all pods of a workload run after an event, whatever the order; None if the part does not tell.
+
+    Where a drain ends is not asked: see ``stopped_by_budgets``.
+    """
+    if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
+        return None
+    if not quiet(setting) and _rank(setting, number) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
+        return None  # everybody moves and nobody is left out or comes anew: the part is the whole
+    why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
+    is_refused = _is_refused(setting, event, number)
+    for start in _starts(setting, event, number):
+        if not start.has(number) and _highest(setting, start) <= rank:
+            continue
+        # Where it finds no room even if nobody else is preempted, that need not be asked.
+        if start.has(number) and (is_refused or not _finds_room(setting, start, start, met, number)):
+            return None
+        pressed = _pressed(setting, start, met.lowest)
+        if not pressed.moves.has(number):
+            continue
+        part = None if is_refused else _part_for(setting, met, pressed)
+        if part is None or _may_not_return(setting, number, part, pressed.pressing):
+            return None
+        if not _finds_room(setting, start, pressed.moves, met, number):
+            return None
+        why = "it finds room beside all pods that stand, wherever those that move go"
+    return Counted(setting.wanted(number), why)
+
+
+def _finds_room(setting: Setting, start: _Moves, moves: _Moves, met: _Met, number: int) -> bool:
+    """Whether counting proves that all pods of a workload run, if just these pods move; computed once."""
+    known, key = _known_rooms(setting), (start, moves, number)
+    if key not in known:
+        part = _part(setting, moves, met.workloads, met.forced)
+        known[key] = _count(part, start, part.movers[part.places[number]]).is_fine
+    return known[key]
+
+
+@once_per_setting
+def _known_rooms(setting: Setting) -> dict[tuple[_Moves, _Moves, int], bool]:
+    return {}
+
+
+def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) -> None:
+    """Change bounds that leave a cell open where the part decides it."""
+    found = surely_fine(setting, event, number)
+    if found is not None:
+        bounds.least, bounds.never_stuck = found._replace(pods=bounds.wanted), True
+        if event == "drain":
+            stopped_by_budgets(setting, number, bounds)
+
+
+# --- who is asked -----------------------------------------------------------------------------------------------------
+
+
+def _is_asked(setting: Setting, event: str, number: int) -> bool:
+    """Whether the arguments hold for a workload in an event."""
+    plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
+    if not plain or setting.need_devices((number,)):
+        return False
+    pod, workload = setting.pods[number], setting.workloads[number]
+    follows = bool(pod.required_affinity) and bool(quota_short(setting))
+    return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+
+
+def _is_refused(setting: Setting, event: str, number: int) -> bool:
+    """Whether a quota may refuse pods that a workload needs: who is scaled down may have wanted more than it grants.
+
+    Where pods run, some may be of an older template, and the quota may hold up their rollout before.
+    """
+    if event == "scale-down" and not setting.running.get(number):
+        return surely_granted(setting, number, event) < size_after(setting, event, number)
+    return number in refused_in(setting, event, number)
+
+
+def _survives(setting: Setting, event: str, number: int) -> bool:
+    """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
+    if setting.workloads[number].kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+        return False
+    if event != "drain" or setting.workloads[number].kind == "DaemonSet":
+        return True
+    return not (comes_back(setting, number) or (setting.objects.budgets and _depends_on_others(setting, number)))
+
+
+def _depends_on_others(setting: Setting, number: int) -> bool:
+    """Whether pods of others on a node may open or close other nodes: a budget may keep them on the drained one."""
+    pod, index = setting.pods[number], setting.index
+    if pod.required_affinity:
+        return True
+    wide = [c.selector for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key)]
+    selectors = [selector for selector in wide if selector is not None]
+    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in setting.others))
+    return any(
+        _repels_from_afar(setting, pod, other)
+        or (other.namespace == pod.namespace and any(s.matches(other.labels) for s in selectors))
+        for other in others
+    )
+
+
+def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
+    """Whether pods of a workload may be preempted and not be made again, miss that they fit, or be held by volumes."""
+    if not any(_outranks(setting, mover, number) for mover in pressing if mover.number != number):
+        return False
+    workload, place = setting.workloads[number], part.places[number]
+    if workload.kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+        return True
+    is_known = not workload.claim_templates or place in part.setting.returning
+    return not is_known and not returns(part.setting, place, part.setting.wanted(place))
+
+
+# --- who moves --------------------------------------------------------------------------------------------------------
+
+
+@once_per_setting
+def _everybody(setting: Setting) -> frozenset[int]:
+    return frozenset(range(len(setting.workloads)))
+
+
+@once_per_setting
+def _restless(setting: Setting) -> frozenset[int]:
+    return _everybody(setting) - quiet(setting)
+
+
+def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
+    """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
+    restless = _restless(setting)
+    if event in LOSSES:
+        before = _after_deploy(setting)
+        if number in before.whole and not _counts_anywhere(setting, number):
+            yield _Moves(_everybody(setting), event=event, number=number)
+            return
+        for lost in losses(setting, event):
+            some = tuple((i, pods) for i, pods in _on(setting, lost) if i not in before.whole)
+            yield before._replace(some=some, lost=lost, drained=event == "drain")
+        return
+    grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
+    if event != "deploy" and (grows or number in restless):
+        whole = restless if number in restless else restless | {number}
+        yield _Moves(whole, event=event, number=number)
+    else:
+        yield _Moves(restless)
+
+
+@once_per_setting
+def _after_deploy(setting: Setting) -> _Moves:
+    """Return who moves before a loss: who is not quiet, and whom such pods may have to preempt."""
+    return _pressed(setting, _Moves(_restless(setting)), -inf).moves if quiet(setting) else _Moves(_everybody(setting))
+
+
+def _counts_anywhere(setting: Setting, number: int) -> bool:
+    """Whether it is enough to count its pods anywhere, although it is not known where they are at the time of a loss.
+
+    It is not where they need pods that may be lost, or volumes that are where they were.
+    """
+    workload = setting.workloads[number]
+    is_plain = workload.kind in (*SCALED, "Job") and not workload.claim_templates
+    return bool(quiet(setting)) and is_plain and not setting.pods[number].required_affinity
+
+
+def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
+    """Yield (quiet workload, number of its pods on some nodes); pods of a DaemonSet go with their node."""
+    at = setting.index.positions
+    for i in sorted(quiet(setting)):
+        if setting.workloads[i].kind != "DaemonSet":
+            moved = sum(lost >> at[b.node] & 1 for b in setting.running.get(i, ()))
+            if moved:
+                yield i, moved
+
+
+def _highest(setting: Setting, start: _Moves) -> float:
+    """Return the highest priority of pods that move at first: who has it is preempted by nobody."""
+    known = _known_highest(setting)
+    if start not in known:
+        part = _part(setting, start, frozenset(range(len(setting.workloads))), frozenset())
+        movers = (*part.movers, *_of_old_templates(setting, start))
+        known[start] = max((mover.pod.priority or 0 for mover in movers), default=-inf)
+    return known[start]
+
+
+@once_per_setting
+def _known_highest(setting: Setting) -> dict[_Moves, float]:
+    return {}
+
+
+def _pressed(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
+    """Return who moves in the end: also the pods that movers may have to preempt, those that these preempt, and so on.
+
+    Only pods with priority ``lowest`` or more are asked about: who has no more preempts none of them.
+    """
+    if start.number >= 0:
+        return _grown(setting, start, lowest)  # nobody asks again
+    known = _known_pressed(setting)
+    if (start, lowest) not in known:
+        known[start, lowest] = _grown(setting, start, lowest)
+    return known[start, lowest]
+
+
+@once_per_setting
+def _known_pressed(setting: Setting) -> dict[tuple[_Moves, float], _Pressed]:
+    return {}
+
+
+def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
+    moves, everybody = start, frozenset(range(len(setting.workloads)))
+    while True:
+        part, still = _part(setting, moves, everybody, frozenset()), quiet(setting) - moves.whole
+        strong = [m for m in part.movers if (m.pod.priority or 0) > lowest]
+        if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
+            strong = [m for m in strong if not _count(part, start, m).is_fine]
+        for old in _of_old_templates(setting, moves):
+            if (old.pod.priority or 0) > lowest and (moves.lost or any(_may_evict(m, old) for m in strong)):
+                strong.append(old)
+        shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
+        evicted = moves.others.union(k.pod for k in setting.others if any(_may_evict(m, k) for m in strong))
+        if not shaken and evicted == moves.others:
+            return _Pressed(moves, tuple(strong))
+        some = tuple((i, n) for i, n in moves.some if i not in shaken)
+        moves = moves._replace(whole=moves.whole | shaken, some=some, others=evicted)
+
+
+def _of_old_templates(setting: Setting, moves: _Moves) -> Sequence[_Mover]:
+    """Return the running pods with old templates, the strongest first: until a rollout ends, they are made anew, too.
+
+    No part counts where they find room then, so each of them may have to preempt if it is lost or preempted itself.
+    """
+    old = chain.from_iterable(_of_old_template(setting, i) for i in sorted(moves.whole))
+    return sorted(old, key=lambda mover: -(mover.pod.priority or 0))
+
+
+@once_per_workload
+def _of_old_template(setting: Setting, number: int) -> Sequence[_Mover]:
+    old = setting.kinds[number][1:] if setting.changes.get(number, True) is not False else ()
+    return [_Mover(-1, number, pod, static_feasible(pod, setting.index)) for pod in old]
+
+
+@once_per_setting
+def _lowest(setting: Setting) -> float:
+    """Return the lowest priority of all pods: who has no more preempts nobody."""
+    ranks = [pod.priority or 0 for kinds in setting.kinds for pod in kinds]
+    return min([*ranks, *(kind.pod.priority or 0 for kind in setting.others)], default=inf)
+
+
+def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
+    """Whether pods of a mover may preempt those of a workload."""
+    meet = bool(mover.nodes & setting.reach[number])
+    return meet and any(may_evict(mover.pod, pod) for pod in setting.kinds[number])
+
+
+# --- the part ---------------------------------------------------------------------------------------------------------
+
+
+class _Met(NamedTuple):
+    """Whose pods may keep those of one workload waiting."""
+
+    workloads: frozenset[int]
+    forced: frozenset[Pod]
+    """The kinds of other pods that may not, because it can preempt them."""
+    lowest: float
+    """The lowest priority of all that may."""
+
+
+def _met(setting: Setting, number: int) -> _Met:
+    known = _known_met(setting)
+    if number not in known:
+        known[number] = _meeting(setting, number)
+    return known[number]
+
+
+@once_per_setting
+def _known_met(setting: Setting) -> dict[int, _Met]:
+    return {}
+
+
+def _meeting(setting: Setting, number: int) -> _Met:
+    floor = _rank(setting, number) if _may_force(setting, number) else -inf
+    meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
+    forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
+    if floor > -inf:
+        forced = _helping(setting, meets, forced)
+    ranks = [pod.priority or 0 for i in meets | {number} for pod in setting.kinds[i]]
+    ranks += (kind.pod.priority or 0 for kind in setting.others if kind.pod not in forced)
+    return _Met(frozenset(meets | {number}), forced, min(ranks))
+
+
+def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
+    """Return the part that closes nodes to a workload; None if nobody knows what becomes of pods that it meets."""
+    followed = followed_guests(setting)
+    for kind in setting.others:
+        if kind.pod in met.forced or not any(_may_evict(mover, kind) for mover in pressed.pressing):
+            continue
+        if not all(bound in followed for bound in kind.bound):
+            return None
+        if any(bound.owner is None for bound in kind.bound) and _is_sought(setting, met.workloads, kind.pod):
+            return None  # it may be gone, and the part counts it
+    return _part(setting, pressed.moves, met.workloads, met.forced)
+
+
+def _is_sought(setting: Setting, workloads: Iterable[int], other: Pod) -> bool:
+    """Whether affinity or a spread of one of these workloads counts a pod of others."""
+    asking = ((pod, asked) for i in workloads for pod in setting.kinds[i] for asked in _asks(pod))
+    return any(_selects(setting, asked, pod, other) for pod, asked in asking)
+
+
+def _asks(pod: Pod) -> Iterator[PodAffinityTerm | Selector]:
+    """Yield what selects the pods that may open nodes to a pod."""
+    yield from pod.required_affinity
+    yield from (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
+
+
+def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
+    """Add to ``meets`` whose pods open nodes to others of it, by affinity or a spread; return ``forced`` without such.
+
+    Without them fewer pods would seem to take room.
+    """
+    left = [*meets]
+    while left:
+        for pod in setting.kinds[left.pop()]:
+            for asked in _asks(pod):
+                more = set(setting.selection.of(asked, pod.namespace)) - meets
+                meets |= more
+                left += more
+                forced = frozenset(other for other in forced if not _selects(setting, asked, pod, other))
+    return forced
+
+
+def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, other: Pod) -> bool:
+    if isinstance(asked, PodAffinityTerm):
+        return setting.selects(asked, pod, other)
+    return other.namespace == pod.namespace and asked.matches(other.labels)
+
+
+def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
+    return may_evict(mover.pod, other.pod) and bool(other.nodes & mover.nodes)
+
+
+def _rank(setting: Setting, number: int) -> int:
+    return setting.pods[number].priority or 0
+
+
+def _may_force(setting: Setting, number: int) -> bool:
+    """Whether weaker pods on a node never keep a pod of a workload from it.
+
+    The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
+    """
+    pod = setting.pods[number]
+    is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
+    return surely_preempts(pod) and not (pod.required_affinity or is_held)
+
+
+def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:
+    """Whether a pod of others may keep one of a workload with rank ``floor`` waiting, even if that may preempt."""
+    if (other.priority or 0) >= floor:
+        return True
+    pod, index = setting.pods[number], setting.index
+    spread = (c for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key))
+    if other.namespace == pod.namespace and any(
+        c.selector is not None and c.selector.matches(other.labels) for c in spread
+    ):
+        return True
+    return _repels_from_afar(setting, pod, other)
+
+
+def _repels_from_afar(setting: Setting, pod: Pod, other: Pod) -> bool:
+    """Whether required anti-affinity of one of two pods keeps the other from further nodes than its own."""
+    return any(
+        setting.selects(term, holder, seen)
+        for holder, seen in ((pod, other), (other, pod))
+        for term in holder.required_anti_affinity
+        if not setting.index.one_node_each(term.topology_key)
+    )
+
+
+def _part(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+    """Return the setting in which the movers among ``meets`` are made anew beside all pods that stand.
+
+    Its ``objects.pods`` are those that stand, of the set as well, without pods of others that can be ``forced`` out.
+    """
+    known, key = _known_parts(setting), (moves._replace(event="", number=-1), meets, forced)
+    if key not in known:
+        known[key] = _put_together(setting, moves, meets, forced)
+    return known[key]
+
+
+@once_per_setting
+def _known_parts(setting: Setting) -> dict[Hashable, _Part]:
+    return {}
+
+
+def _put_together(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+    kept = sorted((moves.whole | dict(moves.some).keys()) & meets)
+    index = _index_after(setting, moves)
+    lost = frozenset(setting.nodes[p].name for p in positions(moves.lost))
+    others = [b for b in setting.objects.pods if b.pod not in forced or _outlasts_preemption(b)]
+    anew = dict.fromkeys(
+        b for b in others if not b.node or (b.node in lost and not b.outlasts_drains) or _is_preempted(b, moves)
+    )
+    standing = [b for b in others if b not in anew and (moves.drained or b.node not in lost)]
+    made = _Made(setting, moves, index, lost)
+    for i in kept:
+        standing += made.add(i)
+    for i in sorted(meets.difference(kept)):
+        own = setting.running.get(i, ())
+        standing += (b for b in own if b.node not in lost or (moves.drained and b.outlasts_drains))
+    return made.part(kept, tuple(standing), _owners_of(anew))
+
+
+def _is_preempted(bound: BoundPod, moves: _Moves) -> bool:
+    """Whether a pod of others may be preempted, and its owner then makes it anew."""
+    return bound.pod in moves.others and bound.owner is not None and not _outlasts_preemption(bound)
+
+
+def _outlasts_preemption(bound: BoundPod) -> bool:
+    """Whether a pod keeps its room after its deletion: a finalizer or the kubelet keeps it, as it does static pods."""
+    is_static = bound.owner is not None and bound.owner.kind == "Node"
+    return bound.kept_by_finalizers or bound.terminating or is_static
+
+
+def _index_after(setting: Setting, moves: _Moves) -> NodeIndex:
+    """Return the nodes after a loss, in their order, or with the drained node cordoned."""
+    if not moves.lost:
+        return setting.index
+    if moves.drained:
+        return setting.index.with_taints({p: cordoned(setting.nodes[p]) for p in positions(moves.lost)})
+    kept = tuple(node for p, node in enumerate(setting.nodes) if not moves.lost >> p & 1)
+    return NodeIndex(kept, setting.index.device_resources)
+
+
+def _owners_of(pods: Iterable[BoundPod]) -> Sequence[Workload]:
+    """Return owners that make these pods of others again; nobody makes a bare pod again once it had a node."""
+    counts: dict[Pod, int] = {}
+    owners: dict[Pod, str] = {}
+    for bound in pods:
+        if bound.owner is not None or not bound.node:
+            counts[bound.pod] = counts.get(bound.pod, 0) + 1
+            owners[bound.pod] = bound.name if bound.owner is None else bound.owner.name
+    # Nobody counts on them as leaders of an affinity, as ``made_again`` would on a ReplicaSet.
+    return [Workload("ReplicationController", pod.namespace, owners[pod], pod, replicas=n) for pod, n in counts.items()]
+
+
+class _Made:
+    """The movers of a part, while it is put together."""
+
+    def __init__(self, setting: Setting, moves: _Moves, index: NodeIndex, lost: frozenset[str]) -> None:
+        self._setting, self._moves, self._index, self._lost = setting, moves, index, lost
+        self._workloads: list[Workload] = []
+        self._running: dict[int, tuple[BoundPod, ...]] = {}
+        self._returning: dict[int, tuple[Pod, ...]] = {}
+        self._untied: set[int] = set()
+
+    def add(self, number: int) -> Sequence[BoundPod]:
+        """Add a workload of the set. Return its pods that stand."""
+        setting, place, workload = self._setting, len(self._workloads), self._setting.workloads[number]
+        own, is_whole = setting.running.get(number, ()), number in self._moves.whole
+        moved = own if is_whole else tuple(b for b in own if b.node in self._lost)
+        if workload.claim_templates:
+            pods = tuple(bound.pod for bound in moved)
+            if number in quiet(setting) and have_volumes(pods, setting.cluster.storage):
+                self._returning[place] = pods
+            elif self._lost or own:
+                self._untied.add(place)
+        if is_whole and own and not self._is_made_as_it_was(number):
+            self._running[place] = own
+        is_sized = is_whole or workload.kind == "DaemonSet"
+        self._workloads.append(workload if is_sized else replace(workload, replicas=len(moved)))
+        return [b for b in own if b not in moved]
+
+    def _is_made_as_it_was(self, number: int) -> bool:
+        """Whether new pods of a quiet workload ask for what the running ones do, and may go where these are."""
+        setting = self._setting
+        if number not in quiet(setting):
+            return False
+        pod, at = setting.pods[number], setting.index.positions
+        own = setting.running[number]
+        here = of([at[b.node] for b in own])
+        return not here & ~setting.usable[number] and all(b.pod.requests == pod.requests for b in own)
+
+    def part(self, kept: Sequence[int], standing: tuple[BoundPod, ...], guests: Sequence[Workload]) -> _Part:
+        setting, index = self._setting, self._index
+        found = setting.part(
+            kept,
+            nodes=index.nodes,
+            objects=replace(setting.objects, pods=standing, quotas=()),
+            workloads=(*self._workloads, *guests),
+            running={place: pods for place, pods in self._running.items() if pods},
+            returning=self._returning,
+        )
+        pods = (*(setting.pods[i] for i in kept), *(guest.pod for guest in guests))
+        found.__dict__.update(index=index, admission=setting.admission, pods=pods)
+        movers = [_Mover(place, i, setting.pods[i], setting.usable[i]) for place, i in enumerate(kept)]
+        for guest in guests:
+            movers.append(_Mover(len(movers), -1, guest.pod, static_feasible(guest.pod, setting.index)))
+        return _Part(found, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
+
+
+def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
+    """Return what counting says of a mover: of its own event, or of pods that come one after another."""
+    if mover.place in part.untied or (start.lost and part.setting.running.get(mover.place)):
+        return EventBounds(1, MAY_TIE, Counted(1, ""))
+    event = start.event if mover.number == start.number else "deploy"
+    return count(part.setting, event, mover.place)

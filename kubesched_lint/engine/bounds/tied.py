@@ -1,0 +1,207 @@
+"""Which nodes a waiting pod may need because its volumes are there, and how many pods that leaves in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kubesched_lint.engine.answers.event_bounds import Counted, Meanwhile
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.controllers.statefulset import claim_name
+from kubesched_lint.engine.events.limits import MOST_TRIED
+from kubesched_lint.engine.events.start.quotas import most_pods
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.storage import Claim
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.binding import topology_keys
+from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
+from kubesched_lint.engine.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
+from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONER, ephemeral_claim, pod_claims
+
+_KEYS = {ZONE: "zone ", HOSTNAME: "node "}
+MAY_TIE = Counted(0, "its volumes may hold it on nodes that fill up or are lost")
+REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
+
+
+class Tie(NamedTuple):
+    """Where the volumes of a workload may hold its pods."""
+
+    open_: NodeSet
+    """Nodes that refuse no new volume, whatever other pods are there."""
+    reaches: Mapping[str, NodeSet]
+    """In words: sets of nodes; a pod that ran before may only return to those of one of them. Empty: to any."""
+    homes: tuple[NodeSet, ...] = ()
+    """For each of its pods, the nodes that reach its volumes, if these are known."""
+
+
+def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Tie | None:
+    """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known."""
+    workload, pod = setting.workloads[number], setting.pods[number]
+    ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
+    if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
+        return None
+    if not workload.claim_templates:
+        return Tie(_attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {})
+    if number in setting.returning:
+        return None if ephemeral else _known_tie(setting, number, wanted)
+    # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
+    if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
+        return None
+    open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
+    if meanwhile.own_stay:
+        return Tie(open_, {})
+    classes = setting.cluster.storage.classes
+    provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
+    reaches = _reaches(setting, provisioners, setting.usable[number])
+    return Tie(open_, reaches) if len(reaches) <= MOST_TRIED else None
+
+
+def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
+    """Whether each claim of these pods is bound to a volume that exists, and that more than one pod may use."""
+    for pod in pods:
+        claims = pod_claims(pod, storage)
+        mounted = sum(v.kind in ("persistentVolumeClaim", "ephemeral") for v in pod.volumes)
+        known = (c.volume_name in storage.volumes and "ReadWriteOncePod" not in c.access_modes for c in claims.bound)
+        if len(claims.bound) != mounted or not all(known):
+            return False
+    return True
+
+
+def _known_tie(setting: Setting, number: int, wanted: int) -> Tie | None:
+    """Return where the volumes hold pods that take over those of running ones."""
+    storage, templates = setting.cluster.storage, setting.workloads[number].claim_templates
+    classes = [storage.classes.get(t.storage_class or "") for t in templates]
+    homes = _homes(setting, number)
+    if len(homes) != wanted or not all(homes):
+        return None
+    drivers = frozenset(migrated(c.provisioner) for c in classes if c is not None)
+    return Tie(_attaching(setting, drivers), {}, homes) if all(classes) else None
+
+
+@once_per_workload
+def _homes(setting: Setting, number: int) -> tuple[NodeSet, ...]:
+    found = []
+    for pod in setting.returning[number]:
+        home = setting.index.all
+        for plugin in (volume_binding, volume_zone):
+            for rejection in plugin.reject(pod, setting.cluster, home):
+                home &= ~rejection.nodes
+        found.append(home)
+    return tuple(found)
+
+
+def least_at_home(
+    homes: Sequence[NodeSet], wanted: int, open_: NodeSet, closed: Callable[[int, NodeSet], int]
+) -> Counted:
+    """Return ``wanted`` if the nodes that reach a pod's volumes keep one that is open to it, for each pod, else 0.
+
+    ``closed`` is the most nodes of a set that others and a number of its own pods close.
+    """
+    for home in dict.fromkeys(homes):
+        here = home & open_
+        if here.bit_count() <= closed(sum(bool(home & other) for other in homes) - 1, here):
+            return Counted(0, "the nodes that reach the volumes of one of its pods may fill up")
+    return Counted(wanted, "each of its pods finds room on the nodes that reach its volumes")
+
+
+def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int) -> Counted:
+    """Return ``wanted`` if each set of nodes to which volumes may tie a pod keeps one that is open to it, else 0.
+
+    ``closed`` is the most nodes of a set that others close, beside the ``fewer`` that are lost, whichever these are.
+    """
+    for words, reach in tie.reaches.items():
+        home = reach & open_
+        if home.bit_count() <= closed(home, fewer) + fewer:
+            why = "where other pods may fill all nodes" if home else "where no node is left for it"
+            return Counted(0, f"its volumes may hold it in {words}, {why}")
+    return Counted(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
+
+
+def _are_made_where_pods_land(setting: Setting, claims: Sequence[Claim]) -> bool:
+    """Whether the classes of new claims provision a volume on any node where a pod lands."""
+    objects, storage = setting.objects, setting.cluster.storage
+    if not claims:
+        return True
+    if objects.storage_capacities:
+        return False
+    anywhere = {
+        c.name
+        for c in objects.storage_classes
+        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != NO_PROVISIONER
+    }
+    return not any(c.storage_class not in anywhere or storage.loose(c.storage_class).left for c in claims)
+
+
+def _drivers(setting: Setting, claims: Sequence[Claim]) -> frozenset[str]:
+    classes = setting.cluster.storage.classes
+    return frozenset(migrated(classes[c.storage_class or ""].provisioner) for c in claims)
+
+
+def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
+    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
+    if not _are_made_where_pods_land(setting, workload.claim_templates):
+        return False
+    objects = setting.objects
+    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
+    taken |= {v.claim_ref[1] for v in objects.volumes if v.claim_ref and v.claim_ref[0] == workload.namespace}
+    return all(claim_name(workload, t, i) not in taken for t in workload.claim_templates for i in range(wanted))
+
+
+def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
+    """Return the nodes that never refuse a new volume because of its driver, or of the driver's limit.
+
+    Pods of others stay where they are, so that only pods of the set bring volumes: at most all of them, of two
+    revisions, come to one node.
+    """
+    known, state = _kept(setting), setting.cluster
+    if drivers not in known:
+        refusing = nearly_full(dict.fromkeys(drivers, 2 * _volumes_of_all(setting)), state)
+        for _, nodes in lacking(drivers, state, setting.index.all):
+            refusing |= nodes
+        known[drivers] = setting.index.all & ~refusing
+    return known[drivers]
+
+
+@once_per_setting
+def _volumes_of_all(setting: Setting) -> int:
+    """Return how many volumes all pods of the set have, as many as may ever be there at once."""
+    return sum(
+        most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
+        for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
+    )
+
+
+def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
+    """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``).
+
+    At most one more than ``MOST_TRIED``.
+    """
+    known, asked = _kept_reaches(setting), (provisioners, usable)
+    if asked not in known:
+        storage, index = setting.cluster.storage, setting.index
+        found: dict[str, NodeSet] = {}
+        for node in index.nodes_of(usable):
+            keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})
+            labels = {key: node.labels[key] for key in keys if key in node.labels}
+            words = ", ".join(f"{_KEYS.get(key, f'{key}=')}{value}" for key, value in labels.items()) or "no node"
+            if words not in found:
+                found[words] = index.with_labels(labels)
+            if len(found) > MOST_TRIED:
+                break
+        known[asked] = found
+    return known[asked]
+
+
+@once_per_setting
+def _kept(setting: Setting) -> dict[frozenset[str], NodeSet]:
+    """Return the cache of ``_attaching``."""
+    return {}
+
+
+@once_per_setting
+def _kept_reaches(setting: Setting) -> dict[tuple[frozenset[str], NodeSet], Mapping[str, NodeSet]]:
+    """Return the cache of ``_reaches``."""
+    return {}

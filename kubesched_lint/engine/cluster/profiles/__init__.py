@@ -1,0 +1,1 @@
+"""The profiles of a KubeSchedulerConfiguration, with their plugins at each extension point."""

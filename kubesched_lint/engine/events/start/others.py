@@ -1,0 +1,43 @@
+"""The pods outside the set that selectors of its pods select, in groups of equal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
+from kubesched_lint.engine.cluster.pods.alike import Alike
+from kubesched_lint.engine.events.start.coupling import PodSelection
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.model.labels import Selector
+
+
+def selected_by(setting: Setting, selector: Selector, namespace: str) -> Iterator[Alike]:
+    """Yield the groups that the selector of a spread of a pod in ``namespace`` counts."""
+    return map(setting.others.__getitem__, _selection(setting).of(selector, namespace))
+
+
+def drawing(setting: Setting, number: int) -> Iterator[Alike]:
+    """Yield the groups that all required affinity of a workload selects; it must have some."""
+    pod = setting.pods[number]
+    return map(setting.others.__getitem__, _selection(setting).of_all(pod.required_affinity, pod.namespace))
+
+
+def where(groups: Iterable[Alike]) -> NodeSet:
+    """Return the nodes where pods of some groups are."""
+    found = EMPTY
+    for group in groups:
+        found |= group.nodes
+    return found
+
+
+def staying(setting: Setting, group: Alike) -> NodeSet:
+    """Return the nodes with a pod of a group that does not terminate, and that no controller of the set deletes."""
+    if group.terminating or not setting.going:
+        return EMPTY if group.terminating else group.nodes
+    going, pairs = frozenset(setting.going), zip(group.bound, group.positions, strict=True)
+    return of([position for bound, position in pairs if bound not in going])
+
+
+@once_per_setting
+def _selection(setting: Setting) -> PodSelection:
+    return PodSelection([group.pod for group in setting.others], setting.cluster)

@@ -1,0 +1,243 @@
+"""Which workloads of a set may preempt which others, and whether a search can follow the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
+
+
+class PreemptionScope(NamedTuple):
+    """Preemption in one group of workloads that can affect each other."""
+
+    strong: str = ""
+    """A workload that may preempt others; empty: none."""
+    open_: str = ""
+    """Why no search can follow the preemption; empty: a search can."""
+    untold: str = ""
+    """Why no trace can follow it either; empty: traces can."""
+    uncounted: bool = False
+    """Whether an event may end well although counting proves it bad, because the real pods may differ."""
+
+
+NONE = PreemptionScope()
+
+
+def scope_of(setting: Setting, members: tuple[int, ...]) -> PreemptionScope:
+    """Return ``preemption_scope``, computed once for each group."""
+    found = _scopes(setting).get(members)
+    if found is None:
+        found = _scopes(setting)[members] = preemption_scope(setting, members)
+    return found
+
+
+@once_per_setting
+def _scopes(setting: Setting) -> dict[tuple[int, ...], PreemptionScope]:
+    return {}
+
+
+def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScope:
+    """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
+    why = next(_uncounted(setting, members), "")
+    if why:
+        return PreemptionScope("", why, why, uncounted=True)
+    outranked = _outranked(setting, members)
+    guest = next(guests_of(setting).weaker(members), None)
+    if not outranked and guest is None:
+        return PreemptionScope("", blind) if (blind := _blind(setting, members)) else NONE
+    strong = setting.workloads[outranked[0].strong[0] if outranked else guest.member if guest is not None else 0]
+    untold = _untold(setting, members)
+    return PreemptionScope(
+        str(strong), untold or _hindrance(setting, members, outranked) or _blind(setting, members), untold
+    )
+
+
+def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
+    for i, name in _missed(setting, members):
+        yield f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
+    for i, name in _overlooked(setting, members):
+        yield f"pod {name} terminates: pods of {setting.workloads[i]}, which it keeps away, may miss that it is gone"
+    for i in members:
+        if _is_made_otherwise(setting, i):
+            yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
+        name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting, i, b)), "")
+        if name:
+            yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
+
+
+def _is_made_otherwise(setting: Setting, number: int) -> bool:
+    """Whether a later LimitRange gives new pods of the same template other requests than the running pods have."""
+    running = setting.running.get(number, ())
+    if not running or setting.changes.get(number, True) is True:
+        return False
+    written, newest = setting.workloads[number].pod.requests, running[-1].pod.requests
+    return written == newest != setting.pods[number].requests
+
+
+def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
+    """Whether a pod can affect a workload: by a node, a quota, or a constraint on where other pods are."""
+    pod, at = setting.pods[number], setting.index.positions.get(bound.node, -1)
+    looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread)
+    shares = bool(setting.quotas[number]) and bound.namespace == pod.namespace
+    return bool(looks) or shares or (at >= 0 and bool(setting.reach[number] >> at & 1))
+
+
+def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield (member, name of a terminating pod that its pods must be near): the result depends on which is faster."""
+    for bound in setting.leaving:
+        for i in members:
+            pod = setting.pods[i]
+            if pod.required_affinity and setting.draws(bound.pod, pod):
+                yield i, f"{bound.namespace}/{bound.name}"
+
+
+def _overlooked(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield (member, name of a terminating pod): they repel each other, and the hints may miss its end."""
+    for i in members if setting.leaving else ():
+        pod = setting.pods[i]
+        for bound in setting.leaving if may_miss([pod], setting.cluster) else ():
+            pairs = (pod, bound.pod), (bound.pod, pod)
+            if any(setting.selects(t, one, other) for one, other in pairs for t in one.required_anti_affinity):
+                yield i, f"{bound.namespace}/{bound.name}"
+
+
+def _blind(setting: Setting, members: Sequence[int]) -> str:
+    """Return why pods may miss the arrival of pods that they must be near; empty if they cannot."""
+    found = (setting.workloads[i] for i in members if is_blind(setting.pods[i].required_affinity, setting.cluster))
+    waiting = next(found, None)
+    return (
+        ""
+        if waiting is None
+        else f"pods of {waiting} may not be requeued when a pod of a labelled namespace is created"
+    )
+
+
+class _Outranked(NamedTuple):
+    """Members that are alike, and groups of alike members whose pods they may preempt."""
+
+    strong: Sequence[int]
+    weak: Sequence[Sequence[int]]
+
+
+def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
+    """Return who may preempt whom: members alike are on the same nodes, as eager and as easy to preempt."""
+    if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
+        return []
+    alike: dict[tuple[NodeSet, int, int], list[int]] = {}
+    for i in members:
+        alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
+    found = []
+    for (reach, eagerness, _), strong in alike.items():
+        weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]
+        if weak:
+            found.append(_Outranked(strong, weak))
+    return found
+
+
+def outranks(setting: Setting, strong: int, weak: int) -> bool:
+    """Whether pods of one workload may preempt those of another, or its own of another template."""
+    meet = bool(setting.reach[strong] & setting.reach[weak])
+    return meet and _eagerness(setting, strong) > min(_ranks(setting, weak))
+
+
+def may_be_preempted(setting: Setting, number: int) -> bool:
+    """Whether pods of the set may preempt those of a workload, judged by priorities alone."""
+    return _highest(setting) > min(_ranks(setting, number))
+
+
+def above(setting: Setting, number: int) -> Iterator[int]:
+    """Yield the workloads whose pods may preempt those of a workload, or others that do."""
+    lowest = min(_ranks(setting, number))
+    return (i for i in range(len(setting.workloads)) if i != number and _eagerness(setting, i) > lowest)
+
+
+@once_per_setting
+def _highest(setting: Setting) -> int:
+    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=NOBODY)
+
+
+def _eagerness(setting: Setting, number: int) -> int:
+    """Return the highest priority of pods of a workload that may preempt others."""
+    return max(map(preempting_priority, setting.kinds[number]))
+
+
+@once_per_setting
+def drivers(setting: Setting) -> frozenset[int]:
+    """Return the workloads whose pods may preempt others, judged by priorities alone."""
+    lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
+    lowest = min(lowest, guests_of(setting).weakest)
+    return frozenset(i for i, pod in enumerate(setting.pods) if preempting_priority(pod) > lowest)
+
+
+def _ranks(setting: Setting, number: int) -> Iterator[int]:
+    return (pod.priority or 0 for pod in setting.kinds[number])
+
+
+def _untold(setting: Setting, members: Sequence[int]) -> str:
+    """Return which pod of others may be preempted without anybody knowing where it goes; empty if none."""
+    forced = next((i for i in members if setting.pods[i].node_name and _eagerness(setting, i) > NOBODY), None)
+    if forced is not None:
+        pod = setting.pods[forced]
+        return f"preemption: which pods the kubelet of {pod.node_name} drives out for {setting.workloads[forced]}"
+    followed = followed_guests(setting)
+    lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
+    if lost is None:
+        return ""
+    i, bound = lost.member, lost.bound
+    return (
+        f"preemption: {setting.workloads[i]} (priority {setting.pods[i].priority or 0}) may drive out pod "
+        f"{bound.namespace}/{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not "
+        "known"
+    )
+
+
+@once_per_setting
+def followed_guests(setting: Setting) -> Mapping[BoundPod, Workload]:
+    """Return the pods of others that a story follows, with the workload that stands for their owner."""
+    return {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+
+
+def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
+    pods, workloads, followed = setting.pods, setting.workloads, followed_guests(setting)
+    hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
+    for strong, weak in outranked if hindering else ():
+        firsts = (next((j for j in group if j in hindering), None) for group in weak)
+        j = min((first for first in firsts if first is not None), default=None)
+        if j is None:
+            continue
+        guard = next(iter(setting.guards(j)), None)
+        if guard is not None:
+            return (
+                f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which PDB {guard.name} guards: "
+                "whom it spares depends on the budget's state at that moment"
+            )
+        return f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which no controller recreates"
+    for weaker in guests_of(setting).weaker(members):
+        pod, budgets = weaker.bound.pod, setting.objects.budgets
+        guard = next((b for b in budgets if covers(b, pod.namespace, pod.labels)), None)
+        if guard is not None:
+            return (
+                f"preemption: {workloads[weaker.member]} may drive out pod {pod.namespace}/{weaker.bound.name}, which "
+                f"PDB {guard.name} guards: whom it spares depends on the budget's state at that moment"
+            )
+    meeting = {i for strong, weak in outranked for group in (strong, *weak) for i in group}
+    ranks = {rank for i in meeting for rank in _ranks(setting, i)}
+    for weaker in guests_of(setting).weaker(members):
+        ranks.add(pods[weaker.member].priority or 0)
+        if followed[weaker.bound].kind != "Pod":  # no controller recreates a bare pod, so it never waits
+            ranks.add(weaker.rank)
+    if len(ranks) > 2:
+        listed = ", ".join(map(str, sorted(ranks)))
+        return (
+            f"preemption: pods of {len(ranks)} priorities ({listed}) meet, and a third may take a place that was freed"
+        )
+    return ""

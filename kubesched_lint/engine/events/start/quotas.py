@@ -1,0 +1,463 @@
+"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see
+``engine.scenario.quotas``."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace as replace_record
+
+from kubesched_lint.engine.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
+from kubesched_lint.engine.events.start.quiet import quiet
+from kubesched_lint.engine.events.start.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.storage import Claim
+from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.scenario.quotas import claimed, in_turn
+
+
+class Entry(NamedTuple):
+    """One resource of a quota: the request of one pod of the workload, and the use by pods outside the set."""
+
+    resource: str
+    each: int
+    used: int
+
+
+class Shared(NamedTuple):
+    """What several workloads may use together: a resource of all quotas that count the same workloads."""
+
+    quota: ResourceQuota
+    """The first of these quotas."""
+    resource: str
+
+
+class Limit(NamedTuple):
+    """What an entry of a quota leaves for the set if the fewest running pods count."""
+
+    left: int
+    place: tuple[int, int]
+    """That of the quota, and that of the entry in it."""
+    quota: ResourceQuota
+
+
+class Left(NamedTuple):
+    """What quotas with the same users leave of a resource."""
+
+    surely: int
+    """What each of them leaves if the most running pods count."""
+    limits: list[Limit]
+    """In their order, each tighter than all before it: the others refuse no pod first."""
+
+
+class Cap(NamedTuple):
+    """The most pods of a workload that one entry of a quota allows at once."""
+
+    pods: int
+    quota: ResourceQuota
+    resource: str
+    each: int
+    """The request of one pod."""
+    used: int
+    """The use by pods outside the set."""
+    entries: tuple[Entry, ...] = ()
+    """All entries of the quota that the pod uses."""
+
+    @property
+    def limit(self) -> int:
+        return self.quota.hard[self.resource]
+
+    @property
+    def name(self) -> str:
+        return f"ResourceQuota {self.quota.namespace}/{self.quota.name}"
+
+    @property
+    def why(self) -> str:
+        return f"{self.name} {self.allows}"
+
+    @property
+    def allows(self) -> str:
+        """Return ``allows requests.cpu 6; each pod requests 1``."""
+        beside = f"; others use {_amount(self.resource, self.used)}" if self.used else ""
+        limit, each = _amount(self.resource, self.limit), _amount(self.resource, self.each)
+        if self.resource in PODS:
+            return f"allows {limit} pods{beside}"
+        return f"allows {self.resource} {limit}{beside}; each pod requests {each}"
+
+    @property
+    def message(self) -> str:
+        """Return the message of the FailedCreate event for the first pod too many (resourcequota admission)."""
+        hard, exceeded = self.quota.hard, []
+        for entry in sorted(self.entries or (Entry(self.resource, self.each, self.used),)):
+            used = entry.used + self.pods * entry.each
+            if used + entry.each > hard[entry.resource]:
+                numbers = (entry.each, used, hard[entry.resource])
+                exceeded.append([f"{entry.resource}={canonical(entry.resource, n)}" for n in numbers])
+        return _exceeded(self.quota, exceeded)
+
+
+def _exceeded(quota: ResourceQuota, exceeded: Sequence[Sequence[str]]) -> str:
+    """Return the message; ``exceeded`` has (requested, used, limit) per entry."""
+    parts = [",".join(column) for column in zip(*exceeded, strict=True)]
+    return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
+
+
+@once_per_workload
+def cap(setting: Setting, number: int) -> Cap | None:
+    """Return the tightest cap, or None; running pods always stay."""
+    return _tightest(setting, number, ())
+
+
+@once_per_workload
+def cap_in_rollout(setting: Setting, number: int) -> Cap | None:
+    """Return the tightest cap of its rollout: pods of other workloads stand, and a quota counts them."""
+    return _tightest(setting, number, frozenset(_standing(setting, number)))
+
+
+def _standing(setting: Setting, number: int) -> Iterator[int]:
+    """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
+
+    Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
+    them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
+    """
+    rivals = {i for quota in _distinct(setting, number) for i in _users(setting)[quota]} - {number}
+    highest = max(pod.priority or 0 for pod in setting.pods) if rivals else 0
+    for i in sorted(rivals):
+        workload, pod = setting.workloads[i], setting.pods[i]
+        is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
+        in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
+        is_made = i not in setting.decisions and workload.custom is None
+        stands = is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
+        if stands and surely_granted(setting, i, "deploy") >= setting.wanted(i):
+            yield i
+
+
+def _tightest(setting: Setting, number: int, standing: Collection[int]) -> Cap | None:
+    running, found = len(setting.running.get(number, ())), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
+    for shared, each in _asks(setting, number).items():
+        limits, beside = _left(setting, number, shared).limits, _beside(setting, shared, standing)
+        most = max((limits[-1].left - beside) // each, running)
+        # Of all that allow as few, the first.
+        first = limits[bisect_right(limits, -beside - (most + 1) * each, key=lambda limit: -limit.left)]
+        found.append((most, first.place, first.quota, shared.resource))
+    if not found:
+        return None
+    most, _, quota, resource = min(found, key=lambda one: one[:2])
+    entries = tuple(
+        Entry(name, each, use.least + _beside(setting, _shared(setting, quota, name), standing))
+        for name, each, use in _entries(setting, number, quota)
+    )
+    tightest = next(entry for entry in entries if entry.resource == resource)
+    return Cap(most, quota, resource, tightest.each, tightest.used, entries)
+
+
+def _beside(setting: Setting, shared: Shared, standing: Collection[int]) -> int:
+    """Return the use by all pods of those workloads that stand."""
+    others = [i for i in _users(setting)[shared.quota] if i in standing] if standing else ()
+    return sum(_asked(setting, i, shared.resource) * setting.wanted(i) for i in others)
+
+
+def surely_granted(setting: Setting, number: int, event: str = "") -> int:
+    """Return the pods of a workload that its quotas allow in an event, or in any, even if all others come first."""
+    least = most_made(setting, number, event)
+    for shared, (_, left) in _bounds(setting)[number].items():
+        others = _demand(setting, shared) - _drawn(setting, number, shared.resource)
+        least = min(least, (left - others) // _most_asked(setting, number, shared.resource))
+    return max(least, 0)
+
+
+def most_made(setting: Setting, number: int, event: str = "") -> int:
+    """Return the most pods of a workload that its controller may want at once in an event of it, or in any.
+
+    Quotas aside. What runs and is not quiet may be rolled out by the deploy already, and a hypothesis may change all
+    workloads.
+    """
+    is_changed = bool(setting.running.get(number)) and number not in quiet(setting)
+    if is_changed or setting.supposed is not None:
+        return setting.most_wished(number)
+    if event == "rollout":
+        return setting.with_surge(number, setting.wanted(number))
+    return setting.wanted(number) if event in ("deploy", "scale-down", *LOSSES) else setting.most_wished(number)
+
+
+def _drawn(setting: Setting, number: int, resource: str) -> int:
+    """Return the most that all pods of a workload use during an event of another one, which does not scale it."""
+    made = max(most_made(setting, number, "deploy"), len(setting.running.get(number, ())))
+    return _most_asked(setting, number, resource) * made
+
+
+def _demand(setting: Setting, shared: Shared) -> int:
+    """Return the most that all users of it use together, except in events of their own."""
+    known = _demands(setting)
+    if shared not in known:
+        known[shared] = sum(_drawn(setting, i, shared.resource) for i in _users(setting)[shared.quota])
+    return known[shared]
+
+
+@once_per_setting
+def _demands(setting: Setting) -> dict[Shared, int]:
+    return {}
+
+
+def refused_in(setting: Setting, event: str, number: int) -> frozenset[int]:
+    """Return the workloads for which a quota may refuse pods in an event of one workload, or in the deploy before."""
+    short = frozenset(i for i in quota_short(setting) if _may_lack(setting, i, "deploy"))
+    return short | {number} if number in quota_short(setting) and _may_lack(setting, number, event) else short
+
+
+def _may_lack(setting: Setting, number: int, event: str) -> bool:
+    return surely_granted(setting, number, event) < most_made(setting, number, event)
+
+
+@once_per_setting
+def _users(setting: Setting) -> Mapping[ResourceQuota, Sequence[int]]:
+    """Return quota → the workloads that use it."""
+    found: dict[ResourceQuota, list[int]] = {}
+    for i, quotas in enumerate(setting.quotas):
+        for quota in quotas:
+            found.setdefault(quota, []).append(i)
+    return found
+
+
+@once_per_setting
+def _alike(setting: Setting) -> Mapping[ResourceQuota, ResourceQuota]:
+    """Return quota → the first quota with the same users."""
+    first: dict[tuple[int, ...], ResourceQuota] = {}
+    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(setting).items()}
+
+
+class Grants(NamedTuple):
+    """What workloads get at deploy if they create their pods one workload after the other."""
+
+    pods: dict[int, int]
+    """By workload."""
+    taken: dict[Shared, int]
+    """The use by all of them."""
+
+
+def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
+    """Return what the workloads get if they create their pods in ``order``."""
+    return Grants(*in_turn(((number, setting.wanted(number)) for number in order), _bounds(setting)))
+
+
+@once_per_setting
+def _bounds(setting: Setting) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
+    """Return by workload: what it shares → (the request of one pod, what the set may use of it)."""
+    return {
+        number: {
+            shared: (each, _left(setting, number, shared).surely) for shared, each in _asks(setting, number).items()
+        }
+        for number in range(len(setting.workloads))
+    }
+
+
+def _distinct(setting: Setting, number: int) -> Iterable[ResourceQuota]:
+    """Return the quotas that count a workload; of those with the same users the first."""
+    return dict.fromkeys(map(_alike(setting).__getitem__, setting.quotas[number]))
+
+
+@once_per_workload
+def _asks(setting: Setting, number: int) -> Mapping[Shared, int]:
+    """Return what a workload shares → the request of one pod."""
+    shares = (shared for quota in _distinct(setting, number) for shared in _limited(setting)[quota])
+    return {shared: each for shared in shares if (each := _asked(setting, number, shared.resource))}
+
+
+@once_per_setting
+def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
+    """Return the first of the quotas with the same users → what they limit → what they leave.
+
+    They count the same pods, so that only the tightest of them matters for each resource, and each is asked once.
+    """
+    found: dict[ResourceQuota, dict[Shared, Left]] = {}
+    counting = filter(_alike(setting).__contains__, setting.objects.quotas)
+    for place, quota in enumerate(sorted(counting, key=lambda quota: quota.name)):
+        known = found.setdefault(_alike(setting)[quota], {})
+        for at, (resource, hard) in enumerate(quota.hard.items()):
+            shared, use = _shared(setting, quota, resource), _charged(setting).use(quota, resource)
+            surely, limits = known.get(shared, Left(hard - use.most, []))
+            if not limits or hard - use.least < limits[-1].left:
+                limits.append(Limit(hard - use.least, (place, at), quota))
+            known[shared] = Left(min(surely, hard - use.most), limits)
+    return found
+
+
+def _left(setting: Setting, number: int, shared: Shared) -> Left:
+    quota, resource = shared
+    if not is_of_claims(resource):
+        return _limited(setting)[quota][shared]
+    used = _claimed(setting, number, resource)
+    (limit,) = _limited(setting)[_alike(setting)[quota]][shared].limits
+    return Left(quota.hard[resource] - used.most, [limit._replace(left=quota.hard[resource] - used.least)])
+
+
+def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
+    # The use by existing claims differs between workloads.
+    return Shared(quota if is_of_claims(resource) else _alike(setting)[quota], resource)
+
+
+def _others(setting: Setting, number: int) -> list[int]:
+    return [i for i in range(len(setting.pods)) if i != number]
+
+
+@once_per_workload
+def _pods_when_last(setting: Setting, number: int) -> int:
+    """Return the pods that a workload gets if it creates them after all others."""
+    return granted_in_turn(setting, (*_others(setting, number), number)).pods[number]
+
+
+@once_per_setting
+def _in_apply_order(setting: Setting) -> Grants:
+    return granted_in_turn(setting, range(len(setting.pods)))
+
+
+@once_per_workload
+def message_in_turn(setting: Setting, number: int) -> str:
+    """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
+    wanted = setting.wanted(number)
+    found = _in_apply_order(setting)
+    if found.pods[number] >= wanted:
+        found = granted_in_turn(setting, (*_others(setting, number), number))
+    if found.pods[number] >= wanted:
+        return ""
+    for quota in setting.quotas[number]:
+        exceeded = []
+        for resource, each, use in sorted(_entries(setting, number, quota)):
+            taken = use.most + found.taken[_shared(setting, quota, resource)]
+            if taken + each > quota.hard[resource]:
+                exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
+        if exceeded:
+            return _exceeded(quota, exceeded)
+    return ""
+
+
+@once_per_workload
+def goes_both_ways(setting: Setting, number: int) -> bool:
+    """Whether a deployment gives a workload all its pods in one order of creation, and fewer in another."""
+    if any(setting.running.values()):
+        return False
+    when_first = granted_in_turn(setting, (number,)).pods[number]
+    return when_first >= setting.wanted(number) > _pods_when_last(setting, number)
+
+
+def stays_short(setting: Setting, number: int, size: int) -> bool:
+    """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes are lost.
+
+    That is so if the other workloads recreate their lost pods and so keep their share of the quota.
+    """
+    ours = set(setting.quotas[number])
+    rivals = [i for i in _others(setting, number) if not ours.isdisjoint(setting.quotas[i])]
+    steady = all(
+        setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
+        or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
+        for i in rivals
+    )
+    return steady and _pods_when_last(setting, number) < size
+
+
+def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[tuple[str, int, Use]]:
+    """Yield the entries of a quota that a pod of a workload uses, the use by one pod, and by what is there already."""
+    for resource in quota.hard:
+        each = _asked(setting, number, resource)
+        if each and is_of_claims(resource):
+            yield resource, each, _claimed(setting, number, resource)
+        elif each:
+            yield resource, each, _charged(setting).use(quota, resource)
+
+
+def _claimed(setting: Setting, number: int, resource: str) -> Use:
+    return claimed(setting.workloads[number], _templates(setting, number), setting.objects.claims, resource)
+
+
+@once_per_setting
+def _charged(setting: Setting) -> Charged:
+    return Charged(setting.objects.pods)
+
+
+def _asked(setting: Setting, number: int, resource: str) -> int:
+    """Return the use by one pod of a workload, with the claims that a StatefulSet creates for it."""
+    return asked_with_claims(setting.pods[number], _templates(setting, number), resource)
+
+
+def _most_asked(setting: Setting, number: int, resource: str) -> int:
+    """Return the most that a pod of a workload uses; pods of an older template that run may use more than new ones."""
+    if is_of_claims(resource):
+        return _asked(setting, number, resource)
+    return max(_asked(setting, number, resource), *(asked(pod, resource) for pod in setting.kinds[number][1:]), 0)
+
+
+def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
+    return setting.claim_templates.get(number, setting.workloads[number].claim_templates)
+
+
+def is_alone(setting: Setting, number: int) -> bool:
+    """Whether no other workload of the set uses the quotas of this one."""
+    ours = set(setting.quotas[number])
+    others = (i for i in range(len(setting.pods)) if i != number and setting.most_wished(i))
+    return all(ours.isdisjoint(setting.quotas[i]) for i in others)
+
+
+def _amount(resource: str, amount: int) -> str:
+    return show(resource.removeprefix("requests.").removeprefix("limits."), amount)
+
+
+def most_pods(setting: Setting, number: int) -> int:
+    """Return the most pods it may have at any time: at HPA maximum, with surge, within its quotas."""
+    return _most_pods(setting)[number]
+
+
+@once_per_setting
+def _most_pods(setting: Setting) -> tuple[int, ...]:
+    return tuple(_as_far_as_granted(setting, number) for number in range(len(setting.workloads)))
+
+
+def _as_far_as_granted(setting: Setting, number: int) -> int:
+    if not setting.quotas[number]:
+        return setting.most_wished(number)
+    granted = cap(setting, number)
+    return setting.most_wished(number) if granted is None else min(setting.most_wished(number), granted.pods)
+
+
+@once_per_setting
+def capped(setting: Setting) -> Mapping[int, int]:
+    """Return workload → exact number of its pods, for workloads that are the only users of their quotas."""
+    kinds = (*SCALED, "Job")
+    alone = (
+        i
+        for i in quota_short(setting)
+        if setting.workloads[i].kind in kinds and not setting.running.get(i) and is_alone(setting, i)
+    )
+    return {i: granted.pods for i in alone if (granted := cap(setting, i)) is not None}
+
+
+def as_granted(setting: Setting, number: int) -> Workload:
+    workload, most = setting.workloads[number], capped(setting).get(number)
+    if most is None or workload.replicas <= most:
+        return workload
+    return replace_record(workload, replicas=most)
+
+
+@once_per_setting
+def quota_short(setting: Setting) -> frozenset[int]:
+    """Return the workloads for which a ResourceQuota may refuse pods."""
+    return _short(setting) if setting.objects.quotas else frozenset()
+
+
+def may_be_freed(setting: Setting, event: str, number: int) -> bool:
+    """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant."""
+    if number not in quota_short(setting) or not setting.deletes(event):
+        return False
+    return any(bound.node and bound.namespace == setting.pods[number].namespace for bound in setting.objects.pods)
+
+
+def _short(setting: Setting) -> frozenset[int]:
+    """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
+    found: set[int] = set()
+    for number in (i for i, quotas in enumerate(setting.quotas) if quotas):
+        wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
+        if wished and surely_granted(setting, number) < wished:
+            found.add(number)
+    return frozenset(found)

@@ -1,0 +1,61 @@
+"""The room that nodes have for pods beside those of others, by node."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import reduce
+from operator import or_
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.cluster.limits import MOST_KEPT
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, profile_of
+from kubesched_lint.engine.scheduler.capacity import Room, copies, copies_key
+from kubesched_lint.engine.scheduler.framework import as_checked, diagnose
+from kubesched_lint.engine.scheduler.plugins import inter_pod_affinity
+
+
+def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
+    """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
+    most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
+    key = usable, most, copies_key(pod)
+    known: dict[Hashable, Room] = setting.rooms
+    found = known.get(key)
+    if found is None:
+        if len(known) >= 16 * MOST_KEPT:  # each has a few sets of nodes, not a number for every node
+            known.clear()
+        found = known[key] = Room(copies(pod, setting.cluster, usable, most))
+    return found
+
+
+def kept_apart(setting: Setting, number: int) -> tuple[PodAffinityTerm, ...]:
+    """Return the terms of anti-affinity by which any two pods of a workload repel each other."""
+    pod = as_checked(setting.pods[number])
+    return tuple(term for term in pod.required_anti_affinity if setting.selects(term, pod, pod))
+
+
+def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
+    """Return the nodes that let a pod of a workload in beside the pods of others, whatever its own affinity."""
+    known: dict[Pod, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
+    pod = setting.pods[number]
+    if pod not in known:
+        known[pod] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
+    return known[pod]
+
+
+def repelled_by_others(setting: Setting, number: int) -> NodeSet:
+    """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
+    known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
+    pod = as_checked(setting.pods[number])
+    if pod.node_name or "InterPodAffinity" not in profile_of(pod).filters:
+        return EMPTY  # a kubelet asks no affinity of others
+    if pod not in known:
+        anywhere = replace(pod, required_affinity=())
+        known[pod] = reduce(
+            or_,
+            (r.nodes for r in inter_pod_affinity.reject(anywhere, setting.cluster, setting.index.all)),
+            EMPTY,
+        )
+    return known[pod]

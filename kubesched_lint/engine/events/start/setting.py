@@ -1,0 +1,393 @@
+"""The input of a simulation: nodes, objects and workloads, with facts that are computed from them once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property, wraps
+from operator import or_
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kubesched_lint.engine.admission.admission import Admission
+from kubesched_lint.engine.admission.decision import Decision
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import NodeSet, of
+from kubesched_lint.engine.cluster.pods.alike import Alike, alike
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.search.events import admitted, revision_of
+from kubesched_lint.engine.events.search.hypotheses import Hypothesis
+from kubesched_lint.engine.events.start.coupling import PodSelection
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.node import ZONE, Node
+from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
+from kubesched_lint.engine.model.resources import device_class_resources
+from kubesched_lint.engine.model.storage import Claim, StorageClass
+from kubesched_lint.engine.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.engine.scheduler.framework import static_feasible
+from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod
+
+T = TypeVar("T")
+UNREACHABLE_OF = {"node-unreachable": "node-loss", "zone-unreachable": "zone-loss"}
+"""What happens if lost nodes are only unreachable → if they are deleted. A cell of the second shows the worse."""
+LOSSES = ("drain", *UNREACHABLE_OF.values(), *UNREACHABLE_OF)
+"""Events that delete pods of nodes, also of others."""
+UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
+"""Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
+
+
+class Setting(Struct, frozen=True, dict=True):
+    """Nodes, the pods of others, and the workloads in the order in which they are applied."""
+
+    nodes: tuple[Node, ...]
+    objects: Inventory
+    """The manifests laid over the cluster; ``pods`` are pods of others, which stay where they are.
+
+    Terminating pods of others are left out. Their end requeues the pods that wait for their room, so a deployment
+    ends as if they had gone before it: any scheduler may act that late.
+    """
+    workloads: tuple[Workload, ...]
+    running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: the running pods, older revisions first."""
+    changes: Mapping[int, bool | None] = field(default_factory=dict)
+    """By place, for workloads that run: whether the manifest changes the template (default True); None: unknown."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """By place, for workloads that run: the number of replicas in the cluster, if known."""
+    scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
+    scaled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: the numbers of replicas to which a user plans to scale it."""
+    supposed: Hypothesis | None = None
+    """A hypothesis to simulate, as one more event."""
+    together: bool = True
+    """Whether everything is applied at once; else each object settles before the next is created."""
+    kubernetes_version: str = RECORDED
+    never_ready: frozenset[int] = frozenset()
+    """Places in ``workloads``: pods that an event creates for these workloads never become ready."""
+    claim_templates: Mapping[int, tuple[Claim, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: the templates of a StatefulSet, also if the binding mode of their class is unknown."""
+    decisions: Mapping[int, Decision] = field(default_factory=dict)
+    """By place in ``workloads``: where the API server creates no pod, or it is unknown whether it does."""
+
+    leaving: tuple[BoundPod, ...] = ()
+    """Pods of others that terminate."""
+    ending: tuple[BoundPod, ...] = ()
+    """Pods of the set that terminate: their controllers make others when they are gone."""
+    lingering: tuple[NodeSet, ...] = ()
+    """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
+    going: tuple[BoundPod, ...] = ()
+    """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
+    returning: Mapping[int, tuple[Pod, ...]] = field(default_factory=dict)
+    """By place: pods that ran before, with volumes, and whose successors are all that the workload wants now."""
+    looks_unchanged: frozenset[int] = frozenset()
+    """Places where ``changes`` says False only because nothing that the running pods show is to change."""
+    rivals: frozenset[int] | None = None
+    """The workloads whose pods may be beside those of the one that is asked about; None: all."""
+
+    def memo(self, build: Callable[[Setting], T]) -> T:
+        """Return ``build(self)``, computed once."""
+        if build not in self._answers:
+            self._answers[build] = build(self)
+        return self._answers[build]  # type: ignore[return-value]
+
+    @cached_property
+    def _answers(self) -> dict[object, object]:
+        return {}
+
+    def supposes(self, event: str) -> Hypothesis | None:
+        """Return the hypothesis of this name; None for any other event."""
+        return self.supposed if self.supposed is not None and self.supposed.event == event else None
+
+    def parts(self, event: str) -> frozenset[str]:
+        """Return the event; for a hypothesis, also the ordinary events that it contains."""
+        hypothesis = self.supposes(event)
+        return (
+            frozenset([event, UNREACHABLE_OF.get(event, event)]) if hypothesis is None else hypothesis.parts | {event}
+        )
+
+    def drains(self, event: str) -> bool:
+        """Whether an event drains nodes, which budgets may stop."""
+        return "drain" in self.parts(event)
+
+    def deletes(self, event: str) -> bool:
+        """Whether an event deletes pods of nodes, also of others."""
+        return not self.parts(event).isdisjoint(LOSSES)
+
+    @cached_property
+    def refused(self) -> frozenset[int]:
+        """Workloads for which the API server creates no pod."""
+        return frozenset(i for i, decision in self.decisions.items() if decision.refusal is not None)
+
+    @cached_property
+    def created(self) -> Setting:
+        """This setting without the refused workloads; their running pods count as pods of others."""
+        if not self.refused:
+            return self
+        kept = [i for i in range(len(self.workloads)) if i not in self.refused]
+        staying = tuple(b for i in sorted(self.refused) for b in self.running.get(i, ()))
+        return replace(
+            self._among(kept),
+            objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
+            going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
+        )
+
+    def among(self, kept: Sequence[int]) -> Setting:
+        """Return the setting of some workloads, renumbered, without the others and their pods."""
+        pods, usable, quotas = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable, self.quotas))
+        return self._sharing(self._among(kept), pods=pods, usable=usable, quotas=quotas)
+
+    def part(self, kept: Sequence[int], **facts: Any) -> Setting:
+        """Return the setting of some workloads, renumbered, in which some ``facts`` (fields) differ."""
+        return replace(self._among(kept), **facts)
+
+    def beside(self, rivals: Iterable[int]) -> Setting:
+        """Return the setting in which only these workloads have pods beside the one that is asked about.
+
+        It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
+        """
+        found = replace(self, rivals=frozenset(rivals))
+        return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
+
+    def _sharing(self, found: Setting, **own: object) -> Setting:
+        """Return ``found``, a setting on the same nodes, with what these two share."""
+        shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
+        found.__dict__.update(shared | own)
+        return found
+
+    def _among(self, kept: Sequence[int]) -> Setting:
+        return replace(
+            self,
+            workloads=tuple(self.workloads[i] for i in kept),
+            running=_renumbered(self.running, kept),
+            changes=_renumbered(self.changes, kept),
+            looks_unchanged=frozenset(n for n, i in enumerate(kept) if i in self.looks_unchanged),
+            sizes=_renumbered(self.sizes, kept),
+            scalers=_renumbered(self.scalers, kept),
+            scaled=_renumbered(self.scaled, kept),
+            supposed=self.supposed and replace(self.supposed, sizes=_renumbered(self.supposed.sizes, kept)),
+            never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
+            claim_templates=_renumbered(self.claim_templates, kept),
+            decisions=_renumbered(self.decisions, kept),
+        )
+
+    def _takes_away(self, number: int) -> bool:
+        """Whether its controller may delete running pods, in a rollout or because there are too many."""
+        rolls = self.workloads[number].kind in ROLLED_OUT and self.changes.get(number, True) is not False
+        return rolls or len(self.running.get(number, ())) > self.wanted(number)
+
+    @cached_property
+    def index(self) -> NodeIndex:
+        return NodeIndex(self.nodes, device_class_resources(self.objects.device_classes, self.kubernetes_version))
+
+    @cached_property
+    def cluster(self) -> ClusterState:
+        """The nodes with only the pods of others. Callers must undo their placements."""
+        placed = [group for group in self.others if group.positions]
+        return ClusterState(self.index, self.objects, placed, kubernetes_version=self.kubernetes_version)
+
+    @cached_property
+    def others(self) -> Sequence[Alike]:
+        """The pods outside the set, also those on no known node."""
+        return alike(self.objects.pods, self.index.positions, everywhere=True)
+
+    @cached_property
+    def rooms(self) -> dict[Hashable, Any]:
+        """The cache of the room beside the pods of others (see ``room_of``), shared by settings of fewer workloads."""
+        return {}
+
+    @cached_property
+    def admission(self) -> Admission:
+        """The admission of every pod that is made here: running pods do not change how one is stored."""
+        return Admission(self.objects, self.kubernetes_version)
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """The admitted pod of each workload."""
+        return tuple(admitted(self.admission, w, 0) for w in self.workloads)
+
+    @cached_property
+    def usable(self) -> tuple[int, ...]:
+        """Per workload: the nodes where its pods may ever be."""
+        found = tuple(map(self._open, self.workloads, self.pods))
+        return tuple(map(or_, found, self.lingering)) if self.lingering else found
+
+    def _open(self, workload: Workload, pod: Pod) -> NodeSet:
+        found = static_feasible(pod, self.index)
+        return found & targets(pod, self.index)[0] if workload.kind == "DaemonSet" else found
+
+    def wanted(self, number: int) -> int:
+        """Return how many pods a workload wants."""
+        return self._wanted[number]
+
+    @cached_property
+    def _wanted(self) -> tuple[int, ...]:
+        return tuple(
+            targets(pod, self.index)[0].bit_count() if w.kind == "DaemonSet" else w.replicas
+            for w, pod in zip(self.workloads, self.pods, strict=True)
+        )
+
+    @cached_property
+    def quotas(self) -> tuple[tuple[ResourceQuota, ...], ...]:
+        """Per workload: the quotas that count its pods."""
+        if not self.objects.quotas:
+            return ((),) * len(self.workloads)
+        return tuple(self.admission.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
+
+    def most_wished(self, number: int) -> int:
+        """Return the most pods that a workload may want during any event, quotas aside."""
+        return self._most_wished[number]
+
+    @cached_property
+    def _most_wished(self) -> tuple[int, ...]:
+        return tuple(map(self._count_most, range(len(self.workloads))))
+
+    def _count_most(self, number: int) -> int:
+        wanted = self.wanted(number)
+        scaler = self.scalers.get(number)
+        if scaler is not None:
+            wanted = max(wanted, scaler.max_replicas)
+        wanted = max(wanted, *self.scaled.get(number, (0,)))
+        if self.supposed is not None:
+            wanted = max(wanted, self.supposed.sizes.get(number, 0))
+        return self.with_surge(number, wanted)
+
+    def with_surge(self, number: int, wanted: int) -> int:
+        """Return the most pods that a rollout of a workload of this size may want."""
+        workload = self.workloads[number]
+        if workload.kind == "Deployment":
+            return wanted + rolling_bounds(workload.strategy, wanted)[0]
+        return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
+
+    def guards(self, number: int) -> Sequence[DisruptionBudget]:
+        """Return the budgets that select the pods of a workload."""
+        return self._guards[number]
+
+    def is_alone(self, budget: DisruptionBudget) -> bool:
+        """Whether a budget selects the pods of one workload only."""
+        return self._guarded[budget] == 1
+
+    @cached_property
+    def _guards(self) -> Sequence[Sequence[DisruptionBudget]]:
+        found: list[list[DisruptionBudget]] = [[] for _ in self.pods]
+        for budget in self.objects.budgets:
+            for number in self.selection.of(budget.selector, budget.namespace) if budget.selector is not None else ():
+                found[number].append(budget)
+        return found
+
+    @cached_property
+    def _guarded(self) -> Mapping[DisruptionBudget, int]:
+        """Budget → number of workloads that it guards."""
+        return Counter(budget for guards in self._guards for budget in guards)
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[Pod, ...], ...]:
+        """Per workload: its pod, and running pods with other templates."""
+        running = self.running
+        return tuple(
+            (pod, *dict.fromkeys(b.pod for b in running[i])) if i in running else (pod,)
+            for i, pod in enumerate(self.pods)
+        )
+
+    def need_devices(self, members: Iterable[int]) -> bool:
+        """Return whether devices may serve pods of some of the workloads."""
+        return bool(self._with_claims) and not self._with_claims.isdisjoint(members)
+
+    @cached_property
+    def names_devices(self) -> bool:
+        """Whether states tell which devices each pod holds, because numbers do not decide."""
+        return not all(each.is_counted for each in self.objects.allocator)
+
+    @cached_property
+    def _with_claims(self) -> frozenset[int]:
+        return frozenset(i for i, pods in enumerate(self.kinds) if any(map(self.cluster.may_serve, pods)))
+
+    def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
+        return selects_pod(term, holder.namespace, other, self.cluster)
+
+    def draws(self, other: Pod, pod: Pod) -> bool:
+        """Whether all required affinity of ``pod`` selects another one, so that it may be placed near that."""
+        return all(self.selects(term, pod, other) for term in pod.required_affinity)
+
+    @cached_property
+    def selection(self) -> PodSelection:
+        """Finds the workloads whose pods a term or a selector selects."""
+        return PodSelection(self.pods, self.cluster)
+
+    def _per_node(self, workload: Workload) -> int:
+        return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
+
+    # --- what runs already ------------------------------------------------------------------------------------------
+
+    def keeps(self, number: int) -> int:
+        """Return how many running pods stay and count while no template changes and no more are wanted.
+
+        A DaemonSet counts one pod on each node that should have one.
+        """
+        at = [b.node for b in self.running.get(number, ()) if b.node in self.index.positions and not b.terminating]
+        if self.workloads[number].kind != "DaemonSet":
+            return len(at)
+        return (self.index.named(at) & targets(self.pods[number], self.index)[0]).bit_count()
+
+    def is_settled(self, number: int) -> bool:
+        """Whether all its running pods are of one revision."""
+        return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
+
+    def is_template_unknown(self, number: int) -> bool:
+        """Whether it is unknown if the manifest of a workload changes its running pods."""
+        return bool(self.running.get(number)) and self.changes.get(number, True) is None
+
+    @cached_property
+    def reach(self) -> tuple[NodeSet, ...]:
+        """Per workload: the nodes that it may ever use, and those where it already runs."""
+        at = self.index.positions
+        return tuple(
+            nodes | of([at[b.node] for b in self.running.get(i, ()) if b.node in at])
+            for i, nodes in enumerate(self.usable)
+        )
+
+
+def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
+    """Return ``build`` with its result cached for each setting."""
+
+    @wraps(build)
+    def remembered(setting: Setting) -> T:
+        return setting.memo(build)
+
+    return remembered
+
+
+def once_per_workload(build: Callable[[Setting, int], T]) -> Callable[[Setting, int], T]:
+    """Return ``build`` with its result cached for each setting and number of a workload."""
+
+    @once_per_setting
+    def known(setting: Setting) -> dict[int, T]:
+        return {}
+
+    @wraps(build)
+    def remembered(setting: Setting, number: int) -> T:
+        found = known(setting)
+        if number not in found:
+            found[number] = build(setting, number)
+        return found[number]
+
+    return remembered
+
+
+@once_per_setting
+def zones(setting: Setting) -> dict[str, list[str]]:
+    """Return zone → names of its nodes."""
+    found: dict[str, list[str]] = {}
+    for node in setting.nodes:
+        if ZONE in node.labels:
+            found.setdefault(node.labels[ZONE], []).append(node.name)
+    return found
+
+
+def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:
+    """Return ``values`` keyed by place in ``kept`` instead of by number."""
+    return {place: values[number] for place, number in enumerate(kept) if number in values}

@@ -1,0 +1,1 @@
+"""What may happen next in a state: the scheduler binds or evicts, a controller acts, a node leaves."""

@@ -1,0 +1,68 @@
+"""What PodDisruptionBudgets allow in one state: the eviction API asks them, and preemption ranks nodes by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers
+from kubesched_lint.engine.events.states.states import DesiredState, PodCounts, PodTypes, State
+from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.model.policy import DisruptionBudget
+
+
+class Phase(Protocol):
+    """What ``transitions.Transitions`` knows of a phase."""
+
+    oracle: Oracle
+    pod_types: PodTypes
+    desired_states: tuple[DesiredState, ...]
+
+    def counts(self, state: State) -> PodCounts: ...
+
+    def replicas_of(self, desired: DesiredState) -> int: ...
+
+
+class BudgetCounts:
+    """Budgets that select no pod of a phase take no room: a set may have thousands of them, and many phases."""
+
+    def __init__(self, transitions: Phase, budgets: Sequence[DisruptionBudget]) -> None:
+        self._transitions = transitions
+        self.budgets = budgets
+        self._guards: list[tuple[DisruptionBudget, ...]] = []
+        """By slot: the budgets that select its pods."""
+        self._guarded: dict[DisruptionBudget, list[int]] = {}
+        """A budget → the slots that it selects, if any."""
+
+    def guards(self, slot: int) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets that select the pods of a slot."""
+        self._learn()
+        return self._guards[slot] if self.budgets else ()
+
+    def counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
+        """Return (expected, healthy): numbers of pods that the budget selects in this state."""
+        transitions, pod_types = self._transitions, self._transitions.pod_types
+        bound, waiting = transitions.counts(state)
+        self._learn()
+        slots = self._guarded.get(budget, ())
+        healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
+        total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
+        owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
+        ours = (w for w in transitions.desired_states if w.workload in owners)
+        return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
+
+    def allowed(self, state: State) -> Iterator[tuple[DisruptionBudget, int]]:
+        """Yield each budget that selects pods, with the number of them that may be evicted in this state."""
+        self._learn()
+        for budget in self._guarded:
+            yield budget, allowed_disruptions(budget, *self.counted(budget, state))
+
+    def _learn(self) -> None:
+        """Find the budgets of the slots that are new since the last question."""
+        every = len(self._transitions.pod_types.slots) if self.budgets else 0
+        for slot in range(len(self._guards), every):
+            pod = self._transitions.oracle.pod(slot)
+            found = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
+            self._guards.append(found)
+            for budget in found:
+                self._guarded.setdefault(budget, []).append(slot)

@@ -1,0 +1,412 @@
+"""One set of nodes and a scheduler: for any State, compute where a waiting pod may land.
+
+Two modes: *expected* is the default profile, which picks a node with the highest total score, or any feasible node
+where it scores only a sample (100 nodes and more). *Proof* is any scheduler that respects the filters. With
+``against``, the pod of a workload, the scheduler always picks the feasible node that keeps such pods waiting the most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING
+
+from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
+from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.cluster.pods.known_pods import KnownPods
+from kubesched_lint.engine.cluster.state import ClusterState, Placement
+from kubesched_lint.engine.controllers.daemonset import pinned
+from kubesched_lint.engine.controllers.statefulset import pod_with_claims
+from kubesched_lint.engine.events.limits import MOST_FOLLOWED
+from kubesched_lint.engine.events.states.standing import Standing, differing
+from kubesched_lint.engine.events.states.states import DesiredState, Held, PodTypes, State
+from kubesched_lint.engine.events.states.storage_objects import keys_read, nodes_named
+from kubesched_lint.engine.events.states.symmetry import Symmetry
+from kubesched_lint.engine.events.transitions.adverse import worst
+from kubesched_lint.engine.events.transitions.daemons import Daemons
+from kubesched_lint.engine.events.transitions.hints import Hopeless, may_help, may_miss
+from kubesched_lint.engine.events.transitions.preempting import Preemption, any_eviction, evictions
+from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.scheduler.binding import bind, placed
+from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose
+from kubesched_lint.engine.scheduler.placement import is_sampled
+from kubesched_lint.engine.scheduler.scoring import Scoring
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.events.states.holdings import Holdings
+
+_NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
+
+
+class Oracle:
+    """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
+
+    def __init__(
+        self,
+        pod_types: PodTypes,
+        index: NodeIndex,
+        objects: Inventory,
+        marks: Sequence[Hashable] = (),
+        *,
+        expected: bool = True,
+        kubernetes_version: str = RECORDED,
+        foreseen: Sequence[Pod] = (),
+        symmetric: bool = True,
+        preempting: bool = False,
+        against: Pod | None = None,
+        unreachable: Collection[str] = (),
+    ) -> None:
+        """``objects.pods`` stay where they are. ``marks`` are differences between nodes that no label shows;
+        ``foreseen`` are later pods, which may distinguish nodes that look alike now. ``against``: see above."""
+        self.pod_types = pod_types
+        self.index = index
+        self.objects = objects
+        self.expected = expected
+        self.against = against
+        self.unreachable = index.named(unreachable)
+        """The nodes that report no more."""
+        self.preempting = preempting
+        """Whether a pod that fits nowhere may preempt others."""
+        self.gave_up = False
+        """Whether some preemption has too many outcomes to try."""
+        self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version, known=KnownPods.of(objects))
+        self.holdings = self._holdings(every=symmetric and not expected)
+        """None where numbers of devices decide."""
+        if symmetric and (self.holdings is None or self.holdings.are_apart):
+            pods = [pod for revisions in pod_types.pods for pod in revisions]
+            self.symmetry = Symmetry(
+                index,
+                [*pods, *foreseen, *(b.pod for b in objects.pods)],
+                [
+                    (mark, self._residents(p), self._storage_at(p), self._devices_at(p))
+                    for p, mark in enumerate(marks or [0] * len(index))
+                ],
+            )
+        else:
+            self.symmetry = Symmetry.none(len(index))
+        self.standing = Standing(pod_types, len(index))
+        self._daemons: dict[int, Daemons] = {}
+        self._stored = StoredVolumes(pod_types, self.cluster.storage)
+        self._shown: tuple[Held, ...] = ((),) * len(index)
+        self._shown_volumes: object = None
+        self._shown_away = _NO_CLAIMS
+        self._placed: dict[tuple[int, int], list[Placement]] = {}
+        """(slot, position) → the pods shown there."""
+        self._taken: dict[tuple[int, int], list[Placement]] = {}
+        """The same for pods that were shown there: they may come back as they are."""
+        self._pods: dict[tuple[int, int], Pod] = {}
+        self._scoring: dict[Pod, Scoring] = {}
+        self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
+        self._hopeless = Hopeless(self.cluster)
+        """Valid for the shown state."""
+        self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
+        self._in_vain: dict[int, set[int]] = {}
+        """Kind → positions of pods that no eviction helps: until any pod leaves, or one comes for which the affinity or
+        the spread of the kind asks."""
+        self.decisions = 0
+
+    def _holdings(self, *, every: bool) -> Holdings | None:
+        devices = self.cluster.devices
+        if devices is None or devices.is_counted:
+            return None
+        from kubesched_lint.engine.events.states.holdings import Holdings
+
+        return Holdings(self.pod_types, self.index, devices, self.pod, every=every)
+
+    def _residents(self, position: int) -> Hashable:
+        numbers: dict[int, int] = {}
+        for placement in self.cluster.pods_on(position):
+            number = placement.pod_class.number
+            numbers[number] = numbers.get(number, 0) + 1
+        return tuple(sorted(numbers.items()))
+
+    def _storage_at(self, position: int) -> Hashable:
+        """Return the facts about a node that volumes, classes and drivers read."""
+        node = self.index.nodes[position]
+        own = (c for c in self.objects.csi_nodes if c.name == node.name)
+        drivers = tuple((frozenset(c.limits.items()), frozenset(c.drivers.items())) for c in own)
+        read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
+        return read, drivers, node.name if node.name in self._named_by_storage else ""
+
+    def _devices_at(self, position: int) -> Hashable:
+        """Return the devices that a node announces, and those that pods of others hold."""
+        found = self.cluster.devices
+        if found is None:
+            return None
+        own = [each for each in found.slices if each.access.node_name == self.index.names[position]]
+        ranks = {pool: i for i, pool in enumerate(sorted({each.pool for each in own}))}
+        held = (one.id for claim in found.claims.values() if claim.allocation for one in claim.allocation.devices)
+        taken = sorted((driver, ranks[pool], device) for driver, pool, device in held if pool in ranks)
+        return tuple(sorted((each.driver, ranks[each.pool], repr(each.devices)) for each in own)), tuple(taken)
+
+    @cached_property
+    def _makes_volumes(self) -> bool:
+        """Whether a volume may be provisioned where some pod lands: only that node's domain can reach it."""
+        pods = (pod for revisions in self.pod_types.pods for pod in revisions)
+        templates = any(w.claim_templates for revisions in self.pod_types.revisions for w in revisions)
+        return templates or any(volume.claim for pod in pods for volume in pod.volumes)
+
+    @cached_property
+    def _storage_keys(self) -> tuple[str, ...]:
+        return keys_read(self.objects, makes_volumes=self._makes_volumes)
+
+    @cached_property
+    def _named_by_storage(self) -> frozenset[str]:
+        return nodes_named(self.objects)
+
+    def may_miss(self) -> bool:
+        """Whether a waiting pod can miss the event that would let it run."""
+        known, joined = self.pod_types.missing, self.pod_types.joined
+        if known.asked < len(joined):
+            known.may = known.may or may_miss(joined[known.asked :], self.cluster)
+            known.asked = len(joined)
+        return known.may
+
+    def daemons(self, desired: DesiredState) -> Daemons:
+        """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
+        found = self._daemons.get(desired.workload)
+        if found is None or found.desired is not desired:
+            found = Daemons(self.pod_types, self.index, self.symmetry, desired, self.unreachable)
+            self._daemons[desired.workload] = found
+        return found
+
+    # --- pods -------------------------------------------------------------------------------------------------------
+
+    def pod(self, slot: int, position: int = -1) -> Pod:
+        """Return the pod of a slot; ``position`` is the node that a DaemonSet's pod is made for."""
+        key = (slot, position)
+        found = self._pods.get(key)
+        if found is None:
+            found = self._pods[key] = self._make_pod(slot, position)
+        return found
+
+    def _make_pod(self, slot: int, position: int) -> Pod:
+        workload, revision, ordinal = self.pod_types.slots[slot]
+        pod = self.pod_types.pods[workload][revision]
+        if position >= 0:
+            return pinned(pod, self.index.names[position])
+        return pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+
+    def _same_decision(self, slot: int) -> int:
+        """Return one slot number for all slots whose pods the scheduler cannot distinguish."""
+        workload, revision, ordinal = self.pod_types.slots[slot]
+        if ordinal == -1 or self.pod_types.revisions[workload][revision].claim_templates:
+            return self.pod_types.slot(workload, revision, ordinal)
+        return self.pod_types.slot(workload, revision, 0)
+
+    def forget(self) -> None:
+        """Forget the decisions in all states: they take memory, and other courses meet other states."""
+        self._candidate_nodes.clear()
+        self._evictions.clear()
+
+    # --- deciding ---------------------------------------------------------------------------------------------------
+
+    def may_run(self, state: State, slot: int, position: int = -1) -> bool:
+        """Return whether a waiting pod of the slot has a candidate node; which one the scheduler prefers costs more."""
+        if self._waits_on(state, slot, position):
+            return False
+        known = self._candidate_nodes.get(self._key(state, slot, position))
+        return bool(self._feasible(state, slot, position).feasible if known is None else known)
+
+    def candidate_nodes(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
+        """Return the node positions where a waiting pod of the slot may be bound next; empty if it keeps waiting."""
+        if self._waits_on(state, slot, position):
+            return ()
+        if len(self.index) > MOST_FOLLOWED:
+            return self._decide(state, slot, position)
+        key = self._key(state, slot, position)
+        found = self._candidate_nodes.get(key)
+        if found is None:
+            found = self._candidate_nodes[key] = self._decide(state, slot, position)
+        return found
+
+    def _key(self, state: State, slot: int, position: int) -> tuple[Hashable, ...]:
+        """Return everything that decides where a waiting pod of the slot may go."""
+        return self._same_decision(slot), position, state.bound, state.volumes, self._beside_counts(state)
+
+    def _waits_on(self, state: State, slot: int, position: int) -> bool:
+        """Whether no node took a waiting pod before, and nothing has happened since that may help it."""
+        kind = self._same_decision(slot)
+        if not self._hopeless.has(kind, position):
+            return False
+        self.show(state)  # this drops outdated entries of _hopeless
+        return self._hopeless.has(kind, position)
+
+    def _feasible(self, state: State, slot: int, position: int) -> Diagnosis:
+        self.decisions += 1
+        self.show(state)
+        pod = self.pod(slot, position)
+        found = diagnose(pod, self.cluster)
+        if not found.feasible:
+            self._hopeless.add(self._same_decision(slot), pod, position, found)
+        return found
+
+    def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
+        found = self._feasible(state, slot, position)
+        pod, feasible = self.pod(slot, position), found.feasible
+        if self.against is not None and feasible & (feasible - 1):
+            return (worst(feasible, self.against, self.cluster),)
+        if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
+            return tuple(positions(feasible))
+        scoring = self._scoring.get(pod)
+        if scoring is None:
+            workload, revision, _ = self.pod_types.slots[slot]
+            owner = self.pod_types.owners[workload][revision]
+            scoring = self._scoring[pod] = Scoring(pod, self.cluster, owner)
+        return tuple(positions(scoring.scores(feasible).best))
+
+    def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
+        """Return the preemptions that a waiting pod without candidate nodes may cause."""
+        key = self._key(state, slot, position)
+        found = self._evictions.get(key)
+        if found is None:
+            found = self._evictions[key] = self._evict(state, slot, position)
+        return found
+
+    def any_eviction(
+        self,
+        state: State,
+        slot: int,
+        position: int,
+        budgets: Callable[[], Sequence[tuple[DisruptionBudget, int]]],
+        random: Random,
+    ) -> Preemption | None:
+        """Return a random one of the preemptions that a course follows; None if there is none."""
+        self.show(state)
+        kind = self._same_decision(slot)
+        if not self.preempting or position in self._in_vain.get(kind, ()):
+            return None
+        pod, resolvable = self.pod(slot, position), self._resolvable(state, slot, position)
+        found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
+        if found is None:
+            self._in_vain.setdefault(kind, set()).add(position)
+        return found
+
+    def _resolvable(self, state: State, slot: int, position: int) -> NodeSet:
+        """Return the nodes where preemption may help a waiting pod."""
+        found = self.diagnosis(state, slot, position)
+        helps = self.pod(slot, position).preemption_policy != "Never" and not found.waits_for
+        return found.resolvable if helps and found.refusal is None and not found.feasible else 0
+
+    def _standing(self, state: State) -> Mapping[int, Sequence[tuple[int, Placement]]]:
+        return {
+            p: [(s, placement) for s, _ in held for placement in self._placed[s, p]]
+            for p, held in enumerate(state.bound)
+        }
+
+    def _evict(self, state: State, slot: int, position: int) -> tuple[Preemption, ...]:
+        resolvable = self._resolvable(state, slot, position) if self.preempting else 0
+        if not resolvable:
+            return ()
+        options = evictions(self.pod(slot, position), resolvable, self._standing(state), self.cluster)
+        if options is None:
+            self.gave_up = True
+            return ()
+        return tuple(options)
+
+    def diagnosis(self, state: State, slot: int, position: int = -1) -> Diagnosis:
+        """Return why a waiting pod of the slot fits where it does, or nowhere."""
+        self.show(state)
+        return diagnose(self.pod(slot, position), self.cluster)
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+
+    def show(self, state: State) -> None:
+        """Move the cluster to a state by applying the difference from the state shown before."""
+        if state.bound is not self._shown:
+            changed = list(differing(self._shown, state.bound))
+            # may raise, so it comes before any change
+            for position in changed:
+                self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
+            self._show_away(_NO_CLAIMS)
+            for position in changed:
+                self._bring(position, state.bound[position])
+            self._shown = state.bound
+        if self.holdings is not None:
+            self.cluster.devices = self.holdings.devices(state)
+        else:
+            self._show_away(self._claims_away(state))
+        wanted = (state.volumes, len(self.pod_types.slots))
+        if wanted != self._shown_volumes:
+            self.cluster.storage = self._stored.of(state)
+            self._shown_volumes = wanted
+
+    def _take_away(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
+        for slot in before:
+            here = self._placed.setdefault((slot, position), [])
+            while len(here) > after.get(slot, 0):
+                gone = here.pop()
+                self._hopeless.goes(position)
+                self._in_vain.clear()
+                self.cluster.remove(gone)
+                if not gone.holder:
+                    self._taken.setdefault((slot, position), []).append(gone)
+
+    def _bring(self, position: int, wanted: Held) -> None:
+        for slot, count in wanted:
+            here = self._placed.setdefault((slot, position), [])
+            taken = self._taken.get((slot, position))
+            while len(here) < count:
+                if taken:
+                    here.append(taken.pop())
+                    self.cluster.restore(here[-1])
+                else:
+                    pod: Pod | BoundPod = self.pod(slot)
+                    if self.pod_types.terminating[slot]:
+                        pod = BoundPod("", "", self.pod(slot), terminating=True)
+                    here.append(placed(pod, position, self.cluster, allocates=self.holdings is None))
+                self._hopeless.comes(here[-1].pod, position)
+                for kind in [kind for kind in self._in_vain if may_help(here[-1].pod, self.pod(kind))]:
+                    del self._in_vain[kind]
+
+    def _beside_counts(self, state: State) -> Hashable:
+        """Return what a decision about devices depends on beside the numbers of pods."""
+        return self._claims_away(state) if self.holdings is None else (state.holds, state.lost_holds)
+
+    def with_devices(self, state: State) -> Iterator[State]:
+        """Yield the state with devices for pods that came, and without those of pods that went, each way it may be."""
+        return iter((state,)) if self.holdings is None else self.holdings.settled(state)
+
+    def _claims_away(self, state: State) -> frozenset[tuple[str, str]]:
+        """Return the shared claims for devices, (namespace, name), whose devices are on a lost node.
+
+        They stay allocated until the last of its pods is deleted.
+        """
+        if not state.leaving:
+            return _NO_CLAIMS
+        claims = self._shared_claims(state.leaving)
+        return claims.difference(*map(self._shared_claims, state.bound)) if claims else claims
+
+    def _shared_claims(self, held: Held) -> frozenset[tuple[str, str]]:
+        pods = (self.pod(slot) for slot, _ in held)
+        return frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
+
+    def _show_away(self, claims: frozenset[tuple[str, str]]) -> None:
+        devices = self.cluster.devices
+        if claims != self._shown_away and devices is not None:
+            self.cluster.devices = devices.with_nowhere(claims, freed=self._shown_away - claims)
+            self._shown_away = claims
+
+    def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
+        """Return the volumes of the state after a pod of the slot is bound to a node."""
+        pod = self.pod(slot)
+        if not pod.volumes:
+            return state.volumes
+        self.show(state)
+        before = self.cluster.storage
+        with self.cluster.undone():
+            bind(pod, position, self.cluster)
+            after = self.cluster.storage
+        if after is before:
+            return state.volumes
+        fresh = [
+            (claim.namespace, claim.name, self.pod_types.volume(after.volumes[claim.volume_name]))
+            for key, claim in after.claims.items()
+            if claim is not before.claims.get(key)
+        ]
+        return tuple(sorted((*state.volumes, *fresh)))

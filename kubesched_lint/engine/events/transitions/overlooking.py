@@ -1,0 +1,42 @@
+"""Waiting pods that could run after an event but that it does not requeue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kubesched_lint.engine.events.states.states import FRESH, SETTLED, State, with_pinned, with_waiting
+from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.model.pod import Pod
+
+Wakes = Callable[[Pod, frozenset[str]], bool]
+"""Whether an event requeues a waiting pod that these plugins rejected."""
+
+
+def overlooked(
+    oracle: Oracle, before: State, later: Oracle, after: State, wakes: Wakes, origin: Sequence[int] | None = None
+) -> Iterator[State]:
+    """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
+
+    The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
+    the ``later`` oracle to the position before.
+    """
+    found = [after]
+    queues = [(-1, after.waiting), *enumerate(after.pinned)]
+    for position, queue in queues:
+        there = position if position < 0 or origin is None else origin[position]
+        for slot, status, count in queue:
+            if status > FRESH or oracle.may_run(before, slot, there) or not later.may_run(after, slot, position):
+                continue
+            rejected_by = oracle.diagnosis(before, slot, there).rejected_by
+            if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):
+                continue
+            missed = oracle.pod_types.missed(rejected_by)
+            apart = [_restated(s, position, slot, status, missed, count) for s in found]
+            found = apart if status == SETTLED else [*found, *apart]
+    yield from found
+
+
+def _restated(state: State, position: int, slot: int, status: int, other: int, count: int) -> State:
+    if position < 0:
+        return with_waiting(with_waiting(state, slot, status, -count), slot, other, count)
+    return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)

@@ -1,0 +1,177 @@
+"""The engine for tools of your own: objects of Kubernetes → where pods go, and what each event leaves.
+
+Objects are plain values as ``kubectl get -o json`` prints them. Nothing is read, printed or sent. ``docs/engine.md``
+shows every function at work; ``docs/versioning.md`` promises their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodes.elastic import maker_of
+from kubesched_lint.engine.cluster.nodes.transient import without_transient_state
+from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
+from kubesched_lint.engine.model.decode.nodes import decode_bound_pod, decode_node
+from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
+from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.placing.coming import Coming
+from kubesched_lint.engine.placing.trial import at_rest, tried_and_placed
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
+from kubesched_lint.engine.verdicts.matrix import EVENTS
+from kubesched_lint.engine.verdicts.table import Table
+
+Objects = Iterable[Mapping[str, Any]]
+
+
+class Candidates(Struct, frozen=True):
+    """Where one more pod of a workload fits beside the pods that run."""
+
+    nodes: tuple[str, ...]
+    message: str
+    """The message of a FailedScheduling event; empty if a node fits."""
+    reasons: Mapping[str, tuple[str, ...]]
+    """Each other node → kube-scheduler's reasons, ``PLUGIN: REASON``."""
+
+
+class Placed(Struct, frozen=True):
+    """The end of one deployment of a whole set, of many that may happen."""
+
+    nodes: Mapping[ObjectRef, Mapping[str, int]]
+    """Workload → node → its new pods there."""
+    pending: Mapping[ObjectRef, tuple[int, str]]
+    """Workload → its pods that find no node, and the scheduler's message about the last of them."""
+
+
+class Verdict(Struct, frozen=True):
+    """What one event leaves of one workload, in every order in which it may happen."""
+
+    workload: ObjectRef
+    event: str
+    """``deploy``, ``rollout``, ``hpa-max``, ``scale-down``, ``node-loss``, ``zone-loss`` or ``drain``."""
+    verdict: str
+    """``fine``, ``likely``, ``bad``, ``depends``, ``by-scores``, ``unknown``, ``refused`` or ``none``."""
+    is_proven: bool
+    """Whether it holds for every scheduler that respects the filters."""
+    least: int
+    """Pods that run in the worst end."""
+    most: int
+    wanted: int
+    why: str
+    """The proof, or what is known, in one sentence with its numbers."""
+    assumes: tuple[str, ...]
+    missing: tuple[str, ...]
+    """The facts that would decide it."""
+    trace: tuple[str, ...]
+    """A course of events that ends badly, if one was found."""
+
+
+def cluster_of(objects: Objects, *, version: str = "") -> Cluster:
+    """Return a cluster of nodes, pods and all else that is read; a kind that occurs is known completely.
+
+    ``version``: of its API server, ``v1.36.2``. Cordons and taints that controllers remove by themselves count as
+    over. Raises DecodeError for a field of a wrong type, with the path of the field.
+    """
+    nodes, pods, others, kinds = list[Node](), [], [], set()
+    for value in objects:
+        kind, core = str(value.get("kind")), "/" not in str(value.get("apiVersion"))
+        kinds.add(kind)
+        if kind == "Node" and core:
+            nodes.append(_node(value))
+        elif kind == "Pod" and core:
+            pods.append(decode_bound_pod(dict(value)))
+        elif is_read(value.get("apiVersion"), kind):
+            others.append(decode_object(dict(value), "default"))
+    inventory = replace(gather(others), nodes=tuple(nodes), pods=tuple(pods))
+    return Cluster(inventory, kinds=frozenset(kinds), version=version)
+
+
+def _node(value: Mapping[str, Any]) -> Node:
+    node = without_transient_state(decode_node(dict(value)))
+    maker = maker_of(node.labels, (value.get("metadata") or {}).get("annotations") or {})
+    return node if maker is None else replace(node, elastic=True, group=maker.group)
+
+
+def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", apply_order: str = "kubectl") -> World:
+    """Return the manifests laid over a cluster; objects of kinds that are not read are left out.
+
+    ``apply_order``: the tool that applies them: ``kubectl``, ``helm`` or ``argocd``. Raises DecodeError.
+    """
+    read = (dict(value) for value in manifests if is_read(value.get("apiVersion"), value.get("kind")))
+    found = gather(decode_object(value, "default", None, number) for number, value in enumerate(read))
+    return World(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
+
+
+def candidates(scenario: World, kind: str, namespace: str, name: str) -> Candidates:
+    """Return where one more pod of a workload fits today. Raises KeyError if the set has no such workload."""
+    workload = {workload.ref: workload for workload in scenario.manifests.workloads}[ObjectRef(kind, namespace, name)]
+    found = diagnose(scenario.member(workload).pod, at_rest(scenario).state)
+    names = scenario.index.names
+    left = {names[n]: tuple(_reasons(found, n)) for n in positions(_others(scenario, found.feasible))}
+    return Candidates(tuple(scenario.names(found.feasible)), "" if found.feasible else message(found), left)
+
+
+def _others(scenario: World, feasible: NodeSet) -> NodeSet:
+    return scenario.index.all & ~feasible
+
+
+def _reasons(found: Diagnosis, position: int) -> Iterator[str]:
+    return (f"{rejection.plugin}: {rejection.reason}" for rejection in found.reasons(position))
+
+
+def placed(scenario: World, *, seed: int = 1) -> Placed:
+    """Deploy the whole set once, by the filters and scores of the default scheduler, and return the end.
+
+    ``seed`` decides what kube-scheduler decides by chance. Running pods may be preempted, as in a cluster.
+    """
+    names = scenario.index.names
+    end, counts = tried_and_placed(scenario, Coming(seed))
+    nodes = {each.ref: {names[n]: counts[each][n] for n in sorted(counts[each])} for each in counts}
+    return Placed(nodes, {workload.ref: left for workload, left in end.left.items()})
+
+
+def verdicts(scenario: World, events: Sequence[str] = EVENTS, *, steps: int = MOST_STEPS) -> tuple[Verdict, ...]:
+    """Return a verdict on every event of every workload, those of a workload together, in the order of the events.
+
+    ``steps``: the work that may be done, about a microsecond each; what it leaves undecided is ``unknown``, and
+    ``missing`` says so. Raises OutOfWorkError if nothing could be decided, ValueError for an unknown event.
+    """
+    unknown = [event for event in events if event not in EVENTS]
+    if unknown:
+        raise ValueError(f"there is no event {unknown[0]}; there are {', '.join(EVENTS)}")
+    cluster = scenario.cluster
+    assert cluster is not None, "a scenario has a cluster"
+    with work.within(steps):
+        table = Table(scenario, cluster, Effort(), lambda setting: setting, None)
+        rows = table.scored(table.weighed(events))
+    workloads = table.setting.workloads
+    return tuple(_verdict(workloads[row.number].ref, cell) for row in rows for cell in row.cells)
+
+
+def _verdict(workload: ObjectRef, cell: Cell) -> Verdict:
+    least, most = cell.bound.least, cell.bound.most
+    trace = cell.worst.lines if cell.worst is not None else ()
+    return Verdict(
+        workload,
+        cell.event,
+        cell.verdict,
+        cell.proven,
+        least,
+        most,
+        cell.wanted,
+        cell.why or cell.text,
+        cell.assumes,
+        cell.missing,
+        trace,
+    )

@@ -1,0 +1,327 @@
+"""Decode the objects of resource.k8s.io (v1, v1beta2 and v1beta1) with the API server's defaults.
+
+v1beta1 writes the fields of ``exactly`` into the request itself, and those of a device under ``basic``. Mirrors
+``pkg/apis/resource/v1/defaults.go`` and ``pkg/apis/resource/v1beta1/conversion.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.model.decode.fields import (
+    DecodeError,
+    Value,
+    boolean,
+    each,
+    integer,
+    items,
+    labels,
+    mapping,
+    optional_mapping,
+    text,
+    texts,
+    words,
+    wrong,
+)
+from kubesched_lint.engine.model.decode.pods import node_terms
+from kubesched_lint.engine.model.devices import (
+    EXACT_COUNT,
+    LISTS,
+    AllocatedDevice,
+    Allocation,
+    Amounts,
+    Attribute,
+    Capacity,
+    Device,
+    DeviceClaim,
+    DeviceClaimTemplate,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceTaint,
+    DeviceTaintRule,
+    DeviceToleration,
+    NodeAccess,
+    ResourceSlice,
+    Scalar,
+)
+from kubesched_lint.engine.model.quantity import QuantityError, nanos
+
+_META, _SPEC = ("metadata",), ("spec",)
+
+
+def decode_device_class(value: Value, namespace: str, source: Source | None) -> DeviceClass:
+    """Return a DeviceClass. Raises DecodeError."""
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
+    return DeviceClass(
+        text(meta, "name", _META),
+        text(spec, "extendedResourceName", _SPEC),
+        source,
+        each(_selector, spec, "selectors", _SPEC),
+        text(meta, "creationTimestamp", _META),
+    )
+
+
+def decode_resource_slice(value: Value, namespace: str, source: Source | None) -> ResourceSlice:
+    """Return a ResourceSlice. Raises DecodeError."""
+    spec = mapping(value, "spec", ())
+    pool, at = mapping(spec, "pool", _SPEC), (*_SPEC, "pool")
+    return ResourceSlice(
+        name=text(mapping(value, "metadata", ()), "name", _META),
+        driver=text(spec, "driver", _SPEC),
+        pool=text(pool, "name", at),
+        generation=integer(pool, "generation", at) or 0,
+        slice_count=integer(pool, "resourceSliceCount", at) or 0,
+        access=_access(spec, _SPEC),
+        is_per_device=boolean(spec, "perDeviceNodeSelection", _SPEC),
+        devices=each(_device, spec, "devices", _SPEC),
+        counter_sets=each(_counter_set, spec, "sharedCounters", _SPEC),
+        source=source,
+    )
+
+
+def decode_device_claim(value: Value, namespace: str, source: Source | None) -> DeviceClaim:
+    """Return a ResourceClaim with its allocation. Raises DecodeError."""
+    meta = mapping(value, "metadata", ())
+    status, at = mapping(value, "status", ()), ("status",)
+    requests, constraints = _wanted(mapping(value, "spec", ()), _SPEC)
+    return DeviceClaim(
+        namespace=text(meta, "namespace", _META) or namespace,
+        name=text(meta, "name", _META),
+        requests=requests,
+        constraints=constraints,
+        allocation=_allocation(optional_mapping(status, "allocation", at), (*at, "allocation")),
+        reserved_for=tuple(text(item, "name", here) for item, here in items(status, "reservedFor", at)),
+        deleting=meta.get("deletionTimestamp") is not None,
+        annotations=labels(meta, "annotations", _META),
+        owner=next(_owners(meta), ""),
+        source=source,
+    )
+
+
+def decode_device_claim_template(value: Value, namespace: str, source: Source | None) -> DeviceClaimTemplate:
+    """Return a ResourceClaimTemplate. Raises DecodeError."""
+    meta, at = mapping(value, "metadata", ()), (*_SPEC, "spec")
+    requests, constraints = _wanted(mapping(mapping(value, "spec", ()), "spec", _SPEC), at)
+    name = text(meta, "name", _META)
+    return DeviceClaimTemplate(text(meta, "namespace", _META) or namespace, name, requests, constraints, source)
+
+
+def decode_device_taint_rule(value: Value, namespace: str, source: Source | None) -> DeviceTaintRule:
+    """Return a DeviceTaintRule. Raises DecodeError."""
+    spec, at = mapping(value, "spec", ()), (*_SPEC, "deviceSelector")
+    selector = mapping(spec, "deviceSelector", _SPEC)
+    driver, pool, device = (
+        text(selector, name, at) if selector.get(name) is not None else None for name in ("driver", "pool", "device")
+    )
+    name = text(mapping(value, "metadata", ()), "name", _META)
+    taint = _taint(mapping(spec, "taint", _SPEC), (*_SPEC, "taint"))
+    return DeviceTaintRule(name, taint, driver, pool, device, source)
+
+
+def _owners(meta: Value) -> Iterator[str]:
+    for owner, here in items(meta, "ownerReferences", _META):
+        if text(owner, "kind", here) == "Pod" and boolean(owner, "controller", here):
+            yield text(owner, "name", here)
+
+
+# --- amounts ---------------------------------------------------------------------------------------------------------
+
+
+def _amount(value: Value, key: str, path: Path) -> Fraction | None:
+    """Return a quantity exactly; None if it is absent."""
+    found = value.get(key)
+    return None if found is None else quantity(found, (*path, key))
+
+
+def quantity(found: object, here: Path) -> Fraction:
+    """Return a quantity exactly. Raises DecodeError."""
+    if not isinstance(found, (str, int, float)) or isinstance(found, bool):
+        raise wrong(here, "a quantity", found)
+    try:
+        return Fraction(*nanos(str(found)))
+    except QuantityError as error:
+        raise DecodeError(here, f"{words(here)}: {str(found)[:40]!r}: {error}") from None
+
+
+def _amounts(value: Value, key: str, path: Path) -> Amounts:
+    found = mapping(value, key, path)
+    return {name: _amount(found, name, (*path, key)) or Fraction(0) for name in found}
+
+
+def _named_values(value: Value, key: str, path: Path) -> Iterator[tuple[str, Value, Path]]:
+    """Yield name, mapping and path of each entry of a map of mappings."""
+    found, here = mapping(value, key, path), (*path, key)
+    for name in found:
+        if not isinstance(name, str):
+            raise wrong((*here, str(name)), "a string as the key", name)
+        yield name, mapping(found, name, here), (*here, name)
+
+
+def _counter_set(item: Value, here: Path, name_key: str = "name") -> tuple[str, Amounts]:
+    counters = _named_values(item, "counters", here)
+    return text(item, name_key, here), {n: _amount(value, "value", at) or Fraction(0) for n, value, at in counters}
+
+
+def _consumed_set(item: Value, here: Path) -> tuple[str, Amounts]:
+    return _counter_set(item, here, "counterSet")
+
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+
+
+def _access(value: Value, path: Path) -> NodeAccess:
+    selector = optional_mapping(value, "nodeSelector", path)
+    return NodeAccess(
+        text(value, "nodeName", path),
+        boolean(value, "allNodes", path),
+        node_terms(selector, (*path, "nodeSelector")),
+    )
+
+
+def _device(item: Value, here: Path) -> Device:
+    name = text(item, "name", here)
+    if item.get("basic") is not None:
+        item, here = mapping(item, "basic", here), (*here, "basic")
+    return Device(
+        name=name,
+        attributes={n: _attribute(value, at) for n, value, at in _named_values(item, "attributes", here)},
+        capacity={n: _capacity(value, at) for n, value, at in _named_values(item, "capacity", here)},
+        consumes=each(_consumed_set, item, "consumesCounters", here),
+        taints=each(_taint, item, "taints", here),
+        is_shared=boolean(item, "allowMultipleAllocations", here),
+        access=_access(item, here),
+        binds_to_node=boolean(item, "bindsToNode", here),
+        has_binding_conditions=bool(texts(item, "bindingConditions", here)),
+    )
+
+
+def _attribute(value: Value, here: Path) -> Attribute:
+    if value.get("int") is not None:
+        return "int", integer(value, "int", here) or 0
+    if value.get("bool") is not None:
+        return "bool", boolean(value, "bool", here)
+    if value.get("string") is not None:
+        return "string", text(value, "string", here)
+    if value.get("version") is not None:
+        return "version", text(value, "version", here)
+    for kind in LISTS:
+        if value.get(kind):
+            return kind, tuple(_values(value, kind, here))
+    return "unknown", ""
+
+
+def _values(value: Value, kind: str, path: Path) -> Iterator[Scalar]:
+    expected = {"ints": int, "bools": bool}.get(kind, str)
+    found = value[kind]
+    for i, one in enumerate(found if isinstance(found, list) else [None]):
+        if not isinstance(one, (str, int)) or type(one) is not expected:
+            raise wrong((*path, kind, i), f"a value of type {expected.__name__}", one)
+        yield one
+
+
+def _capacity(value: Value, here: Path) -> Capacity:
+    policy, at = mapping(value, "requestPolicy", here), (*here, "requestPolicy")
+    span, span_at = mapping(policy, "validRange", at), (*at, "validRange")
+    return Capacity(
+        value=_amount(value, "value", here) or Fraction(0),
+        default=_amount(policy, "default", at),
+        minimum=_amount(span, "min", span_at),
+        maximum=_amount(span, "max", span_at),
+        step=_amount(span, "step", span_at),
+        valid_values=tuple(_list_of_amounts(policy, "validValues", at)),
+        has_range=policy.get("validRange") is not None,
+    )
+
+
+def _list_of_amounts(value: Value, key: str, path: Path) -> Iterator[Fraction]:
+    found = value.get(key)
+    if found is None:
+        return
+    if not isinstance(found, list):
+        raise wrong((*path, key), "a list of quantities", found)
+    for i, item in enumerate(found):
+        yield quantity(item, (*path, key, i))
+
+
+def _taint(item: Value, here: Path) -> DeviceTaint:
+    return DeviceTaint(text(item, "key", here), text(item, "value", here), text(item, "effect", here))
+
+
+# --- claims ----------------------------------------------------------------------------------------------------------
+
+
+def _wanted(spec: Value, path: Path) -> tuple[tuple[DeviceRequest, ...], tuple[DeviceConstraint, ...]]:
+    """Return the requests and constraints of a claim's spec."""
+    devices, here = mapping(spec, "devices", path), (*path, "devices")
+    return each(_request, devices, "requests", here), each(_constraint, devices, "constraints", here)
+
+
+def _request(item: Value, here: Path) -> DeviceRequest:
+    name = text(item, "name", here)
+    if item.get("firstAvailable"):
+        return DeviceRequest(name, alternatives=each(_alternative, item, "firstAvailable", here), path=here)
+    if item.get("exactly") is not None:
+        return _exactly(name, mapping(item, "exactly", here), (*here, "exactly"))
+    return _exactly(name, item, here)
+
+
+def _alternative(item: Value, here: Path) -> DeviceRequest:
+    return _exactly(text(item, "name", here), item, here)
+
+
+def _exactly(name: str, item: Value, here: Path) -> DeviceRequest:
+    mode, count = text(item, "allocationMode", here) or EXACT_COUNT, integer(item, "count", here)
+    return DeviceRequest(
+        name=name,
+        device_class=text(item, "deviceClassName", here),
+        mode=mode,
+        count=count or 1,
+        admin_access=boolean(item, "adminAccess", here),
+        selectors=each(_selector, item, "selectors", here),
+        tolerations=each(_toleration, item, "tolerations", here),
+        capacity=_amounts(mapping(item, "capacity", here), "requests", (*here, "capacity")),
+        path=here,
+    )
+
+
+def _selector(item: Value, here: Path) -> str:
+    return text(mapping(item, "cel", here), "expression", (*here, "cel"))
+
+
+def _toleration(item: Value, here: Path) -> DeviceToleration:
+    return DeviceToleration(
+        text(item, "key", here),
+        text(item, "operator", here) or "Equal",
+        text(item, "value", here),
+        text(item, "effect", here),
+        item.get("tolerationSeconds") is not None,
+    )
+
+
+def _constraint(item: Value, here: Path) -> DeviceConstraint:
+    return DeviceConstraint(
+        text(item, "matchAttribute", here), text(item, "distinctAttribute", here), texts(item, "requests", here), here
+    )
+
+
+def _allocation(value: Value | None, here: Path) -> Allocation | None:
+    if value is None:
+        return None
+    devices, at = mapping(value, "devices", here), (*here, "devices")
+    selector = optional_mapping(value, "nodeSelector", here)
+    return Allocation(each(_allocated, devices, "results", at), node_terms(selector, (*here, "nodeSelector")))
+
+
+def _allocated(item: Value, here: Path) -> AllocatedDevice:
+    return AllocatedDevice(
+        request=text(item, "request", here),
+        driver=text(item, "driver", here),
+        pool=text(item, "pool", here),
+        device=text(item, "device", here),
+        admin_access=boolean(item, "adminAccess", here),
+        is_share=item.get("shareID") is not None,
+        consumed=_amounts(item, "consumedCapacity", here),
+    )

@@ -1,0 +1,36 @@
+"""Decode the configurations of admission webhooks."""
+
+from __future__ import annotations
+
+from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.model.decode.fields import Value, items, mapping, selector, text, texts
+from kubesched_lint.engine.model.webhooks import Webhook, WebhookConfiguration
+
+_PODS = ({"", "*"}, {"pods", "*", "*/*"}, {"CREATE", "*"})
+_FIELDS = ("apiGroups", "resources", "operations")
+
+
+def decode_webhooks(value: Value, source: Source | None) -> WebhookConfiguration:
+    """Return the webhooks of a configuration. Raises DecodeError."""
+    name = text(mapping(value, "metadata", ()), "name", ("metadata",))
+    hooks = tuple(_webhook(entry, here) for entry, here in items(value, "webhooks", ()))
+    return WebhookConfiguration(str(value.get("kind")), name, hooks, source)
+
+
+def _webhook(entry: Value, here: Path) -> Webhook:
+    client = mapping(entry, "clientConfig", here)
+    at = (*here, "clientConfig", "service")
+    service = mapping(client, "service", at[:-1])
+    about_pods = any(
+        all(not some.isdisjoint(texts(rule, field, where)) for field, some in zip(_FIELDS, _PODS, strict=True))
+        for rule, where in items(entry, "rules", here)
+    )
+    return Webhook(
+        name=text(entry, "name", here),
+        service=(text(service, "namespace", at), text(service, "name", at)),
+        fails_closed=text(entry, "failurePolicy", here, "Fail") == "Fail",
+        creates_pods=about_pods and not any(True for _ in items(entry, "matchConditions", here)),
+        namespaces=selector(entry, "namespaceSelector", here),
+        objects=selector(entry, "objectSelector", here),
+        path=here,
+    )

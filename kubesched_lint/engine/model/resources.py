@@ -1,0 +1,149 @@
+"""The effective resource request of a pod.
+
+Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`` and ``AggregateContainerRequests``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
+from kubesched_lint.engine.model.pod import Container, Pod, Resources, SchedulerProfile
+from kubesched_lint.engine.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.model.devices import DeviceClass
+
+
+_POD_LEVEL = ("cpu", "memory")
+DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+
+
+def effective_requests(
+    containers: tuple[Container, ...],
+    init_containers: tuple[Container, ...],
+    pod_level: Resources | None = None,
+    overhead: Resources | None = None,
+) -> dict[str, int]:
+    """Return what NodeResourcesFit subtracts from a node, per resource (millicores, bytes, counts).
+
+    Containers and sidecars run together and add up; an ordinary init container runs with the sidecars started before
+    it. The pod-level request overrides cpu, memory and huge pages. Overhead is added to the result.
+    """
+    total: dict[str, int] = {}
+    for container in containers:
+        _add(total, container.requests)
+    if init_containers:
+        sidecars: dict[str, int] = {}
+        peak: dict[str, int] = {}
+        for container in init_containers:
+            if container.restart_always:
+                _add(total, container.requests)
+                _add(sidecars, container.requests)
+                running = sidecars
+            else:
+                running = dict(sidecars)
+                _add(running, container.requests)
+            _raise_to(peak, running)
+        _raise_to(total, peak)
+    if pod_level:
+        for name, amount in pod_level.items():
+            if _is_pod_level(name):
+                total[name] = amount
+    if overhead:
+        _add(total, overhead)
+    return total
+
+
+def device_class_resources(classes: Collection[DeviceClass], version: str) -> frozenset[str]:
+    """Return the extended resources that DRA can allocate, by their own name or by the class's name.
+
+    None if the gate DRAExtendedResource is off in this version of Kubernetes.
+    Mirrors ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` and ``api/resource/v1`` (v1.36).
+    """
+    if not has(version, EXTENDED_RESOURCES_OF_DEVICES):
+        return frozenset()
+    implicit = {DEVICE_CLASS + c.name for c in classes}
+    return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
+
+
+def may_be_devices(resource: str) -> bool:
+    """Return whether a DeviceClass may serve a resource (``IsDRAExtendedResourceName``)."""
+    return is_extended(resource) or resource.startswith(DEVICE_CLASS)
+
+
+def is_extended(resource: str) -> bool:
+    """Return whether a device plugin or DRA offers it: its domain is not Kubernetes' own.
+
+    Mirrors IsExtendedResourceName, ``pkg/apis/core/v1/helper/helpers.go`` (v1.36).
+    """
+    return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
+
+
+def is_ignored(resource: str, profile: SchedulerProfile) -> bool:
+    """Return whether NodeResourcesFit passes over a resource: only an extended one (fitsRequest)."""
+    if not (profile.ignored_resources or profile.ignored_resource_groups) or not is_extended(resource):
+        return False
+    return resource in profile.ignored_resources or resource.partition("/")[0] in profile.ignored_resource_groups
+
+
+DEFAULT_MILLI_CPU = 100
+DEFAULT_MEMORY = 200 << 20
+
+
+def nonzero_requests(pod: Pod) -> tuple[int, int]:
+    """Return the (millicores, bytes) that scoring counts: a container without requests counts 100m and 200Mi.
+
+    Mirrors ``pkg/scheduler/framework/types.go`` (v1.36), getNonMissingContainerRequests: with pod-level requests, only
+    a resource requested at neither level gets the default; an explicit zero stays zero.
+    """
+    missing = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
+    if pod.pod_requests and any(_is_pod_level(name) for name in pod.pod_requests):
+        missing = {name: amount for name, amount in missing.items() if name not in pod.requests}
+
+    def filled(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            c if missing.keys() <= c.requests.keys() else replace(c, requests={**missing, **c.requests})
+            for c in containers
+        )
+
+    total = effective_requests(filled(pod.containers), filled(pod.init_containers), pod.pod_requests, pod.overhead)
+    return total.get("cpu", 0), total.get("memory", 0)
+
+
+def _is_pod_level(name: str) -> bool:
+    return name in _POD_LEVEL or name.startswith("hugepages-")
+
+
+def _add(total: dict[str, int], more: Resources) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(peak: dict[str, int], other: Resources) -> None:
+    for name, amount in other.items():
+        if amount > peak.get(name, 0):
+            peak[name] = amount
+
+
+# --- The place of a pod's request in its manifest
+# -------------------------------------------------------------------------
+
+
+def request_path(workload: Workload, resource: str) -> Path:
+    """Return the path of the largest request of a resource: the pod's, a container's, or the limit that implies it."""
+    pod = workload.pod
+    if pod.pod_requests and resource in pod.pod_requests:
+        return (*pod.path, "resources", "requests", resource)
+    asking = [c for c in (*pod.containers, *pod.init_containers) if c.requests.get(resource)]
+    if not asking:
+        return (*pod.path, "overhead") if resource in pod.overhead else pod.path
+    largest = max(asking, key=lambda c: c.requests[resource])
+    where: Path = (*largest.path, "resources", "requests", resource)
+    if workload.source is not None and workload.source.span(where) == workload.source.span(where[:-1]):
+        return (*largest.path, "resources", "limits", resource)  # only a limit is written: it is the request too
+    return where

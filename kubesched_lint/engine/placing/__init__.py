@@ -1,0 +1,1 @@
+"""Placing the pods of a set: in trials, one after another, together, and on nodes that pools add."""

@@ -1,0 +1,147 @@
+"""The pods of a set that come to the scheduler, and the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.engine.admission.schedulers import owner_selector
+from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.controllers.daemonset import pinned, with_daemon_tolerations
+from kubesched_lint.engine.controllers.statefulset import pod_with_claims
+from kubesched_lint.engine.model.labels import Selector
+from kubesched_lint.engine.model.pod import Pod, knows_scheduler
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.placing import Copies
+from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
+from kubesched_lint.engine.scenario.applying.order import sync_wave
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
+from kubesched_lint.engine.scenario.pods.pod_labels import read_labels, values_known
+from kubesched_lint.engine.scenario.quotas import granted
+from kubesched_lint.engine.scenario.storage.claims import is_known, modelled_templates
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+
+
+class Queued(Copies):
+    """Pods of a workload of the set; a DaemonSet has one entry per node."""
+
+    __slots__ = ("workload",)
+
+    def __init__(
+        self,
+        workload: Workload,
+        pod: Pod,
+        owner: Selector | None,
+        left: int,
+        behind: Queued | None = None,
+        *,
+        ends: bool = False,
+    ) -> None:
+        super().__init__(pod, owner, left, behind, ends=ends)
+        self.workload = workload
+
+
+class Coming(Struct, frozen=True):
+    """The order in which pods come: those of one workload after another, in apply order, if nothing else is said."""
+
+    seed: int
+    """Breaks ties between places."""
+    first: tuple[frozenset[Workload], ...] = ()
+    """Workloads whose pods come first, group by group; those of the others follow, the last first."""
+    mixed: bool = False
+    """The pods of all workloads come in turn, one of each at a time, in an order that the seed shuffles."""
+
+    def ordered(self, entries: Sequence[Queued], world: World) -> list[Queued]:
+        """Return the entries, which are in apply order, in the order of this trial."""
+        found = list(entries)
+        if self.mixed:
+            Random(self.seed).shuffle(found)
+            for one in found:
+                one.alternate = True
+        elif self.first:
+            place = {workload: -number for number, workload in enumerate(world.as_created)}
+            found.sort(key=lambda one: (self._group(one.workload), place[one.workload]))
+        return sorted(found, key=lambda one: wave_of(one.workload, world))
+
+    def _group(self, workload: Workload) -> int:
+        return next((n for n, group in enumerate(self.first) if workload in group), len(self.first))
+
+
+def wave_of(workload: Workload, world: World) -> int:
+    """Return the sync wave: Argo CD creates the pods of a wave after those of the waves before it."""
+    return sync_wave(workload.annotations) if world.premises.apply_order == "argocd" else 0
+
+
+@once_per_world
+def created_counts(world: World) -> Mapping[Workload, int]:
+    """Workload → number of its pods that the API server creates if the set is created in apply order."""
+    wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
+    counts = [count for _, count in wanted]
+    if world.objects.quotas:
+        counts = granted(wanted, world)
+    return {workload: count for (workload, _), count in zip(wanted, counts, strict=True)}
+
+
+def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
+    """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
+    counts = created_counts(world)
+    for workload in world.as_created if of is None else [of] if of in counts else []:
+        yield from first_pods(queued_pods(world.member(workload)), counts[workload])
+
+
+def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
+    """Yield the entries with so many of their pods as are created."""
+    for one in queue:
+        one.left = min(one.left, most)
+        most -= one.left
+        yield one
+
+
+def queued_pods(it: Member) -> Iterator[Queued]:
+    """Yield the workload's pods that reach the scheduler; none for Jobs, whose pods end."""
+    pod = reaching_scheduler(it.pod, it)
+    if pod is None or not values_known(it.workload.pod):
+        return
+    if it.workload.kind == "DaemonSet":
+        pod = with_daemon_tolerations(pod)
+        for position in positions(it.daemon_nodes):
+            yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
+    elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
+        known = replace(it.workload, claim_templates=modelled_templates(it))
+        before: Queued | None = None
+        for ordinal in range(it.replicas):
+            own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod
+            each = reaching_scheduler(own, it)
+            if each is not None:
+                claiming = pod_with_claims(known, each, ordinal)
+                one = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
+                before = one if it.workload.pod_management != "Parallel" else None
+                yield one
+    elif it.workload.stays:
+        yield Queued(it.workload, pod, owner_selector(it.workload, pod.labels), it.replicas)
+
+
+def scheduled_pod(it: Member) -> Pod | None:
+    """A pod with only the volumes whose binding is known; None if the scheduler never sees it.
+
+    Also None if it selects a label that differs between pods of the workload: then no pod represents all of them.
+    """
+    pod = it.pod
+    return None if read_labels((it.workload.pod,)) else reaching_scheduler(pod, it)
+
+
+def reaching_scheduler(pod: Pod, it: Member) -> Pod | None:
+    """Return a pod of a workload with only the volumes whose binding is known; None if the scheduler never sees it."""
+    pod = _with_known_volumes(pod, it)
+    if unknown_nodes(pod, it.world):
+        return None  # whether any node matches is unknown
+    seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
+    return pod if seen else None
+
+
+def _with_known_volumes(pod: Pod, it: Member) -> Pod:
+    known = tuple(v for v in pod.volumes if is_known(it, v))
+    return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)

@@ -1,0 +1,1 @@
+"""What autoscalers add for a set."""

@@ -1,0 +1,1 @@
+"""Whether a set fits together, by necessary conditions: counting, and an integer programme."""

@@ -1,0 +1,192 @@
+"""Trials of a deployment: all pods of the set are placed by the scheduler's filters and scores, several times.
+
+All pods are created within milliseconds, by controllers that work at the same time, so those of different workloads may
+come in any order; each trial has another one (``Coming``). Only a StatefulSet makes one pod after another. A pod that
+stays Pending in every trial is a witness, not a proof: other random choices and orders may end differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from msgspec import Struct
+
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
+from kubesched_lint.engine.placing.placing import Placing
+from kubesched_lint.engine.placing.rollout import stays
+from kubesched_lint.engine.scenario.others.running import RunningPods, lasting_pods
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scheduler.binding import bind_each
+from kubesched_lint.engine.scheduler.framework import diagnose
+
+T = TypeVar("T")
+
+SEEDS = (1, 2, 3)
+_INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
+"""Kinds whose pods are interchangeable."""
+
+
+class Tried(Struct, frozen=True):
+    """The end of one trial, by workload."""
+
+    left: dict[Workload, tuple[int, str]]
+    """Number of Pending pods, and the scheduler's message about the last one."""
+    evicted: dict[Workload, tuple[BoundPod, ...]]
+    """Running pods of others that its pods preempted."""
+    is_idle: bool = False
+    """No pod found a place, so in any other order it is the same."""
+
+
+def each_trial(world: World) -> Iterator[Tried]:
+    """Yield the trials, and run each when it is asked for: whoever looks for what all of them show may need one."""
+    known = _tried(world)
+    for number in range(len(SEEDS)):
+        if number == len(known):
+            known.append(_next(world, known))
+        yield known[number]
+
+
+@once_per_world
+def _tried(world: World) -> list[Tried]:
+    """Return the trials that somebody has asked for."""
+    return []
+
+
+def _next(world: World, known: Sequence[Tried]) -> Tried:
+    """Run the trial after those ``known``: the second one lets those that wait come first, the third one mixes them."""
+    if not known:
+        return tried(world, Coming(SEEDS[0]))
+    if known[0].is_idle:
+        return known[0]
+    if len(known) == 1:
+        late = frozenset(known[0].left)
+        return tried(world, Coming(SEEDS[1], first=(_needed_by(late, world) - late, late)))
+    return tried(world, Coming(SEEDS[2], mixed=True))
+
+
+def _needed_by(late: Collection[Workload], world: World) -> frozenset[Workload]:
+    """Return the workloads near whose pods those of other workloads must run."""
+    near = [world.member(w) for w in world.as_created if w in late and w.pod.required_affinity]
+    select = world.selection.selected_by_all
+    return frozenset(w for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
+
+
+def trials_of(world: World) -> tuple[dict[Workload, tuple[int, str]], ...]:
+    """For each seed, the whole set placed: workload → number of Pending pods, and why."""
+    return tuple(one.left for one in each_trial(world))
+
+
+def evicted_in_trials(world: World) -> tuple[dict[Workload, tuple[BoundPod, ...]], ...]:
+    """For each seed: workload → running pods of others that its pods preempt."""
+    return tuple(one.evicted for one in each_trial(world))
+
+
+def tried(world: World, coming: Coming, of: Workload | None = None) -> Tried:
+    """Run one trial, with all pods or those ``of`` one workload. Rules use ``trials_of`` and ``evicted_in_trials``."""
+    return tried_and_read(world, coming, lambda state: None, of=of)[0]
+
+
+def tried_and_read(
+    world: World,
+    coming: Coming,
+    read: Callable[[ClusterState], T],
+    *,
+    daemons_first: bool = False,
+    of: Workload | None = None,
+) -> tuple[Tried, T]:
+    """Run one trial, and return with it what ``read`` returns for the state at its end.
+
+    With ``daemons_first``, DaemonSets come before all others, each on all its nodes at once: one diagnosis for each
+    DaemonSet, not for each of its pods.
+    """
+    state = at_rest(world).state
+    with state.undone():
+        if daemons_first:
+            _place_daemons(world, state)
+        asking = [*created_pods(world, of)]
+        if daemons_first:
+            asking = [one for one in asking if one.workload.kind != "DaemonSet"]
+        return _end_of(world, _deployed(world, state, coming, asking)), read(state)
+
+
+def tried_and_placed(world: World, coming: Coming) -> tuple[Tried, Mapping[Workload, Mapping[int, int]]]:
+    """Run one trial, and return with it the new pods of each workload: position of a node → how many."""
+    state = at_rest(world).state
+    with state.undone():
+        placing = _deployed(world, state, coming, [*created_pods(world)])
+        found: dict[Workload, dict[int, int]] = {}
+        for placement, one in placing.placed.items():
+            counts = found.setdefault(one.workload, {})
+            counts[placement.position] = counts.get(placement.position, 0) + 1
+        return _end_of(world, placing), found
+
+
+def _place_daemons(world: World, state: ClusterState) -> None:
+    """Bind the pods of each DaemonSet to its nodes that have room for them."""
+    for workload in world.as_created:
+        it = world.member(workload)
+        pod = reaching_scheduler(it.pod, it) if workload.kind == "DaemonSet" else None
+        if pod is not None:
+            pod = with_daemon_tolerations(pod)
+            bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)
+
+
+@once_per_world
+def _others(world: World) -> frozenset[BoundPod]:
+    return frozenset(world.other_pods)
+
+
+@once_per_world
+def at_rest(world: World) -> RunningPods:
+    """The running pods after all terminating ones are gone: those of others, and those of the set that stay."""
+    standing = tuple(bound for workload in world.as_deployed for bound in _standing(world.member(workload)))
+    return RunningPods(world, (*lasting_pods(world).pods, *standing)) if standing else lasting_pods(world)
+
+
+def _standing(it: Member) -> Sequence[BoundPod]:
+    """Running pods that stay, at most as many as wanted; none for kinds whose pods are not interchangeable.
+
+    If the API server refuses new pods, the running ones stay.
+    """
+    if it.world.cluster is None:
+        return ()
+    running = it.running_pods
+    if not running:
+        return ()
+    there = [bound for bound in running if bound.node in it.world.index.positions and not bound.terminating]
+    if it.workload.kind not in _INTERCHANGEABLE:
+        return () if it.is_created else there
+    if it.is_created and not stays(it, running):
+        return ()
+    return there[: it.replicas]
+
+
+def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
+    """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
+    for one in asking:
+        one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
+    queue = coming.ordered(asking, world)
+    placing = Placing(queue, state, seed=coming.seed, preempts=True)
+    for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, world)):
+        placing.run(max(wave) + 1)
+    return placing
+
+
+def _end_of(world: World, placing: Placing[Queued]) -> Tried:
+    left: dict[Workload, tuple[int, str]] = {}
+    for number, one in enumerate(placing.queue):
+        if one.left:
+            before, said = left.get(one.workload, (0, ""))
+            left[one.workload] = before + one.left, placing.message(number) if one.is_made or not said else said
+    evicted: dict[Workload, tuple[BoundPod, ...]] = {}
+    others = _others(world)
+    for by, victim in placing.evicted:
+        if victim.bound is not None and victim.bound in others:
+            evicted[by.workload] = *evicted.get(by.workload, ()), victim.bound
+    return Tried(left, evicted, is_idle=placing.is_idle)

@@ -1,0 +1,1 @@
+"""Seeded runs of a whole set, the ends that they and searches find, and what they show."""

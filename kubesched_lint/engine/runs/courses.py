@@ -1,0 +1,408 @@
+"""Seeded courses (random runs) of a whole set, where a search is too expensive: each shows one possible end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property, partial
+from math import inf
+from typing import NamedTuple
+
+from kubesched_lint.engine.answers.cells import DEPENDS
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.limits import (
+    FEW_LOST,
+    FEW_RUN,
+    MOST_CROWDS,
+    MOST_FOLLOWED,
+    MOST_IN_COURSE,
+    MOST_IN_TURN,
+    MOST_MOVED,
+)
+from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.start.groups import acquaintances, template_variants
+from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
+from kubesched_lint.engine.events.start.preemption_scope import drivers
+from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
+from kubesched_lint.engine.events.start.setting import LOSSES, Setting
+from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
+from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.transitions.adverse import victim_key
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
+from kubesched_lint.engine.runs.judging import verdict_of
+from kubesched_lint.engine.runs.orders import Orders
+from kubesched_lint.engine.runs.turns import DRAWS_AGAINST, TURNS, Aim, Turn
+
+
+class Effort(NamedTuple):
+    """Limits: states per search, seeded runs where there is no search, nodes whose loss the runs try."""
+
+    states: int = 4_000
+    runs: int = 4
+    nodes: int = 16
+    seed: int = 1
+    narrates: bool = True
+    """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
+
+
+class _Start(NamedTuple):
+    """Everything that the course of a deployment depends on: equal ones are the same course."""
+
+    members: tuple[int, ...]
+    precedence: tuple[tuple[int, int], ...]
+    """(workload, rank)"""
+    runs: int
+    seed: int
+    against: int
+    """The workload against which the scheduler picks nodes; -1: it picks by score."""
+
+
+class _Variant(NamedTuple):
+    """What is assumed of the pods that a deployment makes."""
+
+    changed: frozenset[int]
+    """The workloads with unknown changes whose manifests are assumed to change running pods."""
+    unready: bool = False
+
+
+class _Kept:
+    """Courses that later questions may need."""
+
+    def __init__(self) -> None:
+        self.deployed: dict[_Start, EventOutcomes] = {}
+        self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+        self.opposing: dict[Aim, tuple[int, ...]] = {}
+        """The workloads in a course against one."""
+        self.apart: dict[tuple[int, ...], Setting] = {}
+        """Members of a course → their setting without the others."""
+
+
+class Courses:
+    """Courses of a setting, cached because several questions need the same ones."""
+
+    def __init__(self, setting: Setting, effort: Effort, is_played: Callable[[tuple[int, ...]], bool]) -> None:
+        """``is_played``: whether pods of these workloads preempt others in a way that a course can follow."""
+        self.setting = setting
+        self.effort = effort
+        self._is_played = is_played
+        self._shared = _Kept()
+        self._own = -1, _Kept()
+        """The last workload of which that was asked, and what no other workload needs."""
+        self._waited: dict[int, set[bool]] = {}
+        """Workload → whether its pods waited, for each end of the deployment in turn 0."""
+        self._pods_of: dict[tuple[int, ...], int] = {}
+        """Members → number of pods of all of them."""
+        self._well: dict[tuple[str, int, int], bool] = {}
+        """(event, workload, draw of a course against it, else -1) → whether counting proves that it ends well."""
+        self._orders = Orders(setting, effort.seed)
+        self._crowds: dict[Hashable, Story] = {}
+        """The deployments of the others before that of a workload against which the scheduler picks nodes."""
+        self._beside: dict[frozenset[int], Setting] = {}
+        """Rivals → the setting beside them."""
+        self._starts: tuple[tuple[int, ...], dict[_Variant, Story]] = (), {}
+        """The last members, and what is there before they are deployed."""
+        self._given_up: set[Turn] = set()
+        """Turns that take too much work."""
+        self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
+        """Steps left for aimed courses (False) and for courses against a workload (True)."""
+
+    def ends(
+        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
+    ) -> list[FinalState]:
+        """Return the ends of an event's courses for a workload; empty if they would take too many steps.
+
+        Once some end well and some badly, together with the ends ``before``, no further node or zone is lost.
+
+        In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
+        at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
+        follow nothing where counting proves that each such course ends well. Where counting proves that, or how each
+        ends ``is_known``, one node or zone shows what all do.
+        """
+        if not self._is_followed(event, number):
+            return []
+        if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
+            return []
+        if is_known or (event in LOSSES and self._ends_well(event, number, turn)):
+            return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
+
+        def is_enough(found: Sequence[FinalState]) -> bool:
+            return event in LOSSES and verdict_of(event, [*before, *found])[0] == DEPENDS
+
+        return self._followed(turn, lambda: self._telling(event, number, turn).ends_until(event, number, is_enough))
+
+    def always_ends_well(self, event: str, number: int) -> bool:
+        """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
+
+        In the courses of a set beyond ``MOST_IN_TURN``, a workload meets only those that it is tied to.
+        """
+        is_apart = self._size > MOST_IN_TURN
+        return is_apart and self._is_followed(event, number) and self._ends_well(event, number, 0)
+
+    def _is_followed(self, event: str, number: int) -> bool:
+        """Whether a course takes few enough steps."""
+        setting, hypothesis = self.setting, self.setting.supposes(event)
+        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_FOLLOWED:
+            return False
+        return self._largest <= MOST_IN_COURSE and (hypothesis is None or len(hypothesis.upgraded) <= MOST_MOVED)
+
+    def ends_against(
+        self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
+    ) -> list[FinalState]:
+        """Return the sought ends of a course against a workload, for the first node or zone that has any."""
+        turn = Aim(number, first=False, draw=draw, against=True)
+        if turn in self._given_up or self._ends_well(event, number, turn):
+            return []
+        return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number, is_sought))
+
+    def _followed(self, turn: Turn, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
+        allowed = work.within(self._allowed(turn))
+        try:
+            with allowed:
+                return ends()
+        except work.OutOfWorkError:
+            if not turn:
+                raise
+            self._given_up.add(turn)
+            return []
+        finally:
+            if isinstance(turn, Aim):
+                self._left[turn.against] -= allowed.spent
+
+    def _allowed(self, turn: Turn) -> float:
+        if isinstance(turn, Aim):
+            return min(self._left[turn.against] / 8, work.share(0, 2))
+        return MOST_STEPS // 8 if turn else inf
+
+    def _is_too_large(self, number: int) -> bool:
+        """Whether a turn would cost too much: each step runs the controllers of all workloads."""
+        members = self.members(number, 1)
+        found = self._pods_of.get(members)
+        if found is None:
+            found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
+        return len(members) * found > MOST_IN_COURSE
+
+    def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
+        """Whether counting proves that every course of a turn ends well, because nobody else has pods in it.
+
+        Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
+        """
+        members, draw = self.members(number, turn), turn.draw if isinstance(turn, Aim) and turn.against else -1
+        if members != (number,) and draw < 0:
+            return False
+        key = event, number, draw
+        if key not in self._well:
+            rivals = frozenset[int]() if draw < 0 else self._orders.crowd(draw)
+            self._well[key] = self._is_counted_well(event, number, members, rivals)
+        return self._well[key]
+
+    def _is_counted_well(self, event: str, number: int, members: tuple[int, ...], rivals: frozenset[int]) -> bool:
+        """Whether counting proves a good end beside the other ``members``, which are ``rivals`` or tied to it."""
+        setting = self.setting
+        if len(members) == len(setting.workloads):  # counting would say the same again
+            return False
+        if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
+            return False
+        has_more = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
+        if not has_more:  # beside the same rivals as others, so that their setting serves it, too
+            if rivals not in self._beside:
+                self._beside[rivals] = setting.beside(rivals)
+            return count(self._beside[rivals], event, number).is_fine
+        known = self._own_of(number).apart
+        if members not in known:
+            known[members] = setting.among(members)
+        return count(known[members], event, members.index(number)).is_fine
+
+    def members(self, number: int, turn: Turn) -> tuple[int, ...]:
+        """Return the workloads in a course of a turn for a workload."""
+        if isinstance(turn, Aim) and turn.against:
+            known = self._own_of(number).opposing
+            if turn not in known:
+                known[turn] = tuple(sorted({*acquaintances(self.setting, number), *self._orders.crowd(turn.draw)}))
+            return known[turn]
+        return (
+            self._everybody
+            if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
+            else acquaintances(self.setting, number)
+        )
+
+    @cached_property
+    def _everybody(self) -> tuple[int, ...]:
+        return tuple(range(len(self.setting.workloads)))
+
+    @cached_property
+    def _largest(self) -> int:
+        """Number of pods of the largest workload."""
+        return max(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+
+    @cached_property
+    def _size(self) -> int:
+        """Nodes times pods."""
+        return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+
+    def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
+        """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
+        members = self.members(number, turn)
+        kept, key = self._kept(number, members, turn), (members, turn)
+        if key not in kept.outcomes:
+            kept.outcomes[key] = self._run(kept, members, turn)
+        return kept.outcomes[key]
+
+    def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
+        """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
+        found = self.event_outcomes(number, turn)
+        return found.at(lambda: telling(self.setting, event, number, found.deployed, found.nodes))
+
+    def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
+        """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
+        return self._shared if len(members) > 1 and not isinstance(turn, Aim) else self._own_of(number)
+
+    def _own_of(self, number: int) -> _Kept:
+        if self._own[0] != number:
+            self._own = number, _Kept()
+        return self._own[1]
+
+    def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
+        if len(members) == 1 and not guests_of(self.setting).hosted:
+            return {}  # there is nobody to come before or after
+        if isinstance(turn, Aim):
+            return {number: rank for rank, number in enumerate(self._orders.aimed(members, turn))}
+        return self._turned(members, turn)
+
+    def _turned(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
+        """Return ranks by workload: below 0 if its pods waited in all earlier courses, above 0 if in none.
+
+        Each turn rotates the order within both groups.
+        """
+        if not turn:
+            return {}
+        alike: dict[bool, list[int]] = {True: [], False: []}
+        for i in members:
+            waited = self._waited_first(i).union(*(self._waits(i, before) for before in range(1, turn)))
+            if len(waited) == 1:
+                alike[waited.pop()].append(i)
+        found = {}
+        for waits, numbers in alike.items():
+            start = len(numbers) * (turn - 1) // TURNS
+            for rank, i in enumerate((*numbers[start:], *numbers[:start])):
+                found[i] = -len(numbers) + rank if waits else len(numbers) - rank
+        return found
+
+    def _waited_first(self, number: int) -> set[bool]:
+        if number not in self._waited:
+            self._waited[number] = self._waits(number, 0)
+        return self._waited[number]
+
+    def _waits(self, number: int, turn: int) -> set[bool]:
+        return {end.lack > 0 for end in self.ends("deploy", number, turn)}
+
+    def _run(self, kept: _Kept, members: tuple[int, ...], turn: Turn) -> EventOutcomes:
+        start = self._start(members, turn)
+        if start not in kept.deployed:
+            alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
+            kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
+        deployed, effort = kept.deployed[start], self.effort
+        story = deployed.deployed[0]
+        few = sum(most_pods(self.setting, i) for i in members) <= MOST_FOLLOWED
+        most = effort.nodes if few else min(effort.nodes, FEW_LOST)
+        most = 1 if start.against >= 0 else most
+        if isinstance(turn, Aim):
+            workload = self.setting.workloads[turn.number]
+            return deployed.at(partial(nodes_of, workload, story, most, fewest=turn.first))
+        return deployed.at(partial(nodes_to_lose, self.setting, story, most))
+
+    def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
+        aim = turn if isinstance(turn, Aim) else None
+        return _Start(
+            members,
+            tuple(self._precedence(members, turn).items()),
+            1 if turn or self._size > FEW_RUN else self.effort.runs,
+            self.effort.seed + (aim.draw if aim else 0),
+            aim.number if aim and aim.against else -1,
+        )
+
+    def _after_crowd(self, start: _Start, alike: Hashable) -> EventOutcomes:
+        """Return the deployment of a workload against which the scheduler picks nodes, after that of all others.
+
+        The others, the crowd, are deployed once for all such workloads that are ``alike``.
+        """
+        number = start.against
+        crowd = start._replace(
+            members=tuple(i for i in start.members if i != number),
+            precedence=tuple(each for each in start.precedence if each[0] != number),
+        )
+        key = crowd.members, crowd.precedence, crowd.seed, alike
+        if key not in self._crowds:
+            if len(self._crowds) >= MOST_CROWDS:
+                self._crowds.pop(next(iter(self._crowds)))
+            (self._crowds[key],) = self._deployed(crowd).deployed
+        story = self._crowds[key].fork(apart=True)
+        story.precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
+        story.deploy([as_granted(self.setting, number)], together=True)
+        return EventOutcomes(self.setting, start.members, [story], ())
+
+    def _victim_key(self, number: int) -> Hashable:
+        """Return what the deployment of others against a workload depends on; None if it may depend on more."""
+        setting, pod = self.setting, self.setting.pods[number]
+        is_tied = len(acquaintances(setting, number)) > 1 or pod.host_ports or pod.volumes
+        if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
+            return None
+        return victim_key(pod, setting.usable[number], setting.index)
+
+    def follows_alone(self, number: int) -> bool:
+        """Whether a course in turn 0 has no pods of other workloads."""
+        return self.members(number, 0) == (number,)
+
+    def shape_against(self, number: int) -> Hashable | None:
+        """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
+        met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
+        if not any(met) and self._victim_key(number) is not None:
+            return shape(self.setting, number)
+        alike = shape_in_set(self.setting, number)
+        return None if alike is None else (alike, met)
+
+    def _deployed(self, start: _Start) -> EventOutcomes:
+        setting = self.setting
+        run = self._from_start if start.against < 0 and setting.together else self._from_nothing
+        stories = [run(start, _Variant(changed)) for changed in template_variants(setting, start.members)]
+        unready = []
+        if setting.never_ready.intersection(start.members):
+            unready = [
+                run(start, _Variant(changed, unready=True)) for changed in template_variants(setting, start.members)
+            ]
+        return EventOutcomes(setting, start.members, stories, (), unready)
+
+    def _from_start(self, start: _Start, variant: _Variant) -> Story:
+        """Return the deployment that goes on from the start which all turns of these members share."""
+        if self._starts[0] != start.members:
+            self._starts = start.members, {}
+        known = self._starts[1]
+        chosen = [as_granted(self.setting, i) for i in start.members]
+        if variant not in known:
+            known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
+            for workload in chosen:
+                if workload.key not in known[variant].numbers:
+                    known[variant].enter(workload)
+        precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
+        story = known[variant].start_anew(start.seed, start.runs, precedence)
+        story.deploy(chosen, together=True)
+        return story
+
+    def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Story:
+        setting, is_against = self.setting, start.against >= 0
+        return story_of(
+            setting,
+            start.members,
+            expected=not is_against,
+            against=setting.pods[start.against] if is_against else None,
+            most_states=0,
+            runs=start.runs,
+            seed=start.seed,
+            preempting=not is_against and self._is_played(start.members),
+            guests=guests_of(setting).hosted,
+            precedence=dict(start.precedence),
+            changed=variant.changed,
+            unready=variant.unready,
+            deployed=deployed,
+        )

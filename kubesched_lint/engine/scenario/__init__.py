@@ -1,0 +1,1 @@
+"""A scenario: manifests laid over a cluster, each workload in it, and every question about them."""

@@ -1,0 +1,1 @@
+"""The devices of a scenario, and how they are followed over time."""

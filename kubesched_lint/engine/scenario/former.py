@@ -1,0 +1,71 @@
+"""The workloads before a change: which of them a workload was, and whether applying it starts a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kubesched_lint.engine.base.places import Manifest, ObjectRef, Path
+from kubesched_lint.engine.cluster.pods.template import changed_fields
+from kubesched_lint.engine.model.workload import Workload, written_template
+from kubesched_lint.engine.scenario.world import once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.scenario.world import Member, World
+
+
+def former(it: Member) -> Workload | None:
+    """Return the workload as it was before the change; None if it is new, or compared with nothing."""
+    return _former(it.workload, _by_ref_of(it.world))
+
+
+def maximum_is_raised(it: Member) -> bool:
+    """Return whether the change raises the maximum of the workload's autoscaler, or brings the autoscaler."""
+    before, scaler = it.world.premises.before, it.autoscaler
+    if before is None or scaler is None or former(it) is None:
+        return False
+    ours = (each for each in before.autoscalers if (each.namespace, each.target) == (scaler.namespace, scaler.target))
+    return scaler.max_replicas > max((each.max_replicas for each in ours), default=0)
+
+
+def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
+    """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
+    ours, theirs = one.source, other.source
+    if isinstance(ours, Manifest) and isinstance(theirs, Manifest) and ours.is_same_text(theirs):
+        return
+    yield from changed_fields(written_template(one), written_template(other), other.pod.path[:-1])
+
+
+def template_differs(one: Workload, other: Workload) -> bool:
+    """Return whether applying one over the other makes a new revision."""
+    return any(True for _ in template_changes(one, other))
+
+
+def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozenset[ObjectRef]:
+    """Return the workloads whose template differs from the one before the change; new ones are not among them."""
+    known = _by_ref(before)
+    pairs = ((workload, _former(workload, known)) for workload in after)
+    return frozenset(one.ref for one, other in pairs if other is not None and template_differs(other, one))
+
+
+@once_per_world
+def _by_ref_of(world: World) -> Mapping[ObjectRef, Sequence[Workload]]:
+    before = world.premises.before
+    return _by_ref(before.workloads if before is not None else ())
+
+
+def _by_ref(workloads: Iterable[Workload]) -> Mapping[ObjectRef, Sequence[Workload]]:
+    found: dict[ObjectRef, list[Workload]] = {}
+    for workload in workloads:
+        found.setdefault(workload.ref, []).append(workload)
+    return found
+
+
+def _former(workload: Workload, before: Mapping[ObjectRef, Sequence[Workload]]) -> Workload | None:
+    """Return the definition in the same file, if several files define the object; else one with this template."""
+    candidates = before.get(workload.ref, ())
+    if len(candidates) < 2:
+        return next(iter(candidates), None)
+    path = getattr(workload.source, "path", "")
+    same = next((one for one in candidates if getattr(one.source, "path", None) == path), None)
+    return same or next((one for one in candidates if not template_differs(one, workload)), candidates[0])

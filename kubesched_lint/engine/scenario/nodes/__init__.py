@@ -1,0 +1,1 @@
+"""What is not known of nodes, or comes later: what a sketch leaves out, what the set itself adds."""

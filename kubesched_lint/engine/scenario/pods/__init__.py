@@ -1,0 +1,1 @@
+"""The labels of pods, and the workloads whose pods a term selects."""

@@ -1,0 +1,1 @@
+"""What pools offer, and the nodes that they could add."""

@@ -1,0 +1,1 @@
+"""What is known of a scenario besides manifests and cluster."""

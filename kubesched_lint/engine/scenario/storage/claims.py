@@ -1,0 +1,395 @@
+"""The claims of a workload, and the nodes that can reach their volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.controllers.statefulset import claims_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.storage import ZONAL, default_class
+from kubesched_lint.engine.scenario.limits import MOST_ORDINALS
+from kubesched_lint.engine.scenario.nodes.sketched import host_among, may_be_a_node, unstated_topology
+from kubesched_lint.engine.scenario.storage.claim_names import all_claims, claim_named
+from kubesched_lint.engine.scenario.storage.volume_places import classes_of, volumes_of
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scheduler.binding import MADE_AT_ONCE, candidates, settle
+from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
+from kubesched_lint.engine.scheduler.plugins.volume_binding import (
+    BIND_CONFLICT,
+    NO_PROVISIONER,
+    ephemeral_claim,
+    is_bound,
+)
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.base.places import Path
+    from kubesched_lint.engine.cluster.nodeset import NodeSet
+    from kubesched_lint.engine.model.pod import Volume
+    from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
+    from kubesched_lint.engine.model.workload import Workload
+
+
+def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
+    """Return the class of a claim, the default class if it names none; None if it is unknown."""
+    return _classes_by_name(world).get(claim.storage_class)
+
+
+@once_per_world
+def _classes_by_name(world: World) -> Mapping[str | None, StorageClass | None]:
+    """Return name → class, the manifests' first; None → the default class."""
+    classes = classes_of(world)
+    return {None: default_class(classes), **{found.name: found for found in reversed(classes)}}
+
+
+def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
+    """Return the volume that a claim is bound to, or requests by name; None if there is none."""
+    claim, known = claim_named(world, namespace, name), _volumes_by(world)
+    named = None if claim is None else known.name.get(claim.volume_name)
+    found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
+    return volumes_of(world)[min(found)] if found else None
+
+
+def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
+    """Yield the claims without a volume yet, with those of templates and ephemeral volumes, each with its place.
+
+    The place is a claim's spec, or the field that names a claim.
+    """
+    for template in it.workload.claim_templates:
+        if not template.volume_name:
+            yield template, (*template.path, "spec")
+    for mounted, made in ephemeral_claims(it.workload):
+        yield replace(made, name=mounted.name), (*mounted.path, "volumeClaimTemplate", "spec")
+    templates = {c.name for c in it.workload.claim_templates}
+    for volume in it.workload.pod.volumes:
+        if volume.kind != "persistentVolumeClaim" or volume.name in templates:
+            continue
+        claim = claim_named(it.world, it.workload.namespace, volume.claim)
+        if claim is not None and bound_volume(it.world, it.workload.namespace, volume.claim) is None:
+            yield claim, (*volume.path, "claimName")
+
+
+def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) -> NodeSet:
+    """Return the nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide.
+
+    They are among the usable ones, or ``among`` others.
+    """
+    alone = replace(it.pod, volumes=(volume,))
+    found = it.usable if among is None else among
+    for plugin in (volume_binding, volume_zone):
+        for rejection in plugin.reject(alone, storage_state(it.world), found):
+            found &= ~rejection.nodes
+    return found
+
+
+def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:
+    """Return the nodes within a class's allowedTopologies: any term, all of its keys."""
+    found = 0
+    for term in topologies:
+        here = world.index.all
+        for key, values in term.items():
+            here &= world.index.where(Requirement(key, "In", values))
+        found |= here
+    return found
+
+
+def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
+    """Return the volumes that a claim is or may be bound to; without a known class, those without one."""
+    storage = settled_storage(world)
+    settled = storage.claim(claim.namespace, claim.name)
+    if settled is not None and (volume := storage.volumes.get(settled.volume_name)):
+        return (volume,)
+    storage_class = storage.class_of(claim)
+    name = claim.storage_class or "" if storage_class is None else storage_class.name
+    return tuple(_candidates(claim, name, storage))
+
+
+def has_free_volume(world: World, storage_class: str) -> bool:
+    """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
+    return storage_class in _classes_of_free_volumes(world)
+
+
+@once_per_world
+def _classes_of_free_volumes(world: World) -> frozenset[str]:
+    return frozenset(volume.storage_class for volume in volumes_of(world) if volume.claim_ref is None)
+
+
+class Fate(Struct, frozen=True):
+    """What is known about the binding of a claim.
+
+    ``modelled``: the scheduler's plugins judge it. Otherwise it is left out, as if every node reached its volume.
+    """
+
+    modelled: bool
+    lack: str = ""
+    """What is unknown; empty if nothing is."""
+    assumed: str = ""
+    """The assumption made for ``lack``."""
+    kind: str = ""
+    """The kind of objects that would answer it; empty if no snapshot can."""
+    narrows: bool = True
+    """The unknown part can only exclude nodes, never add any."""
+    stays_in: str = ""
+    """The class whose volume is made at once in some zone, and never leaves it; empty if its place is otherwise known.
+    """
+
+
+_JUDGED = Fate(True)
+
+
+def fate(world: World, claim: Claim) -> Fate:
+    """Return the fate of a claim: of the manifests, the cluster, a StatefulSet's template or an ephemeral volume.
+
+    The volume controller binds a claim of an Immediate class, or of no class, to a matching volume, or asks the class's
+    provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36). If
+    neither is possible, the claim stays unbound and its pods Pending.
+    """
+    known = _fates(world)
+    if claim not in known:
+        known[claim] = _fate(world, claim)
+    return known[claim]
+
+
+@once_per_world
+def _fates(world: World) -> dict[Claim, Fate]:
+    """The fates of claims that somebody has asked for."""
+    return {}
+
+
+def _fate(world: World, claim: Claim) -> Fate:
+    storage = settled_storage(world)
+    if is_bound(claim, storage):
+        volume = storage.volumes.get(claim.volume_name)
+        if volume is not None and MADE_AT_ONCE in volume.annotations:
+            return replace(_made_at_once(world, volume.storage_class), modelled=True)
+        if volume is not None or world.cluster_has("PersistentVolume"):
+            return _judged(world, [volume])
+        return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
+    if claim.volume_name:
+        volume = storage.volumes.get(claim.volume_name)
+        known = volume is not None or world.cluster_has("PersistentVolume")
+        return (
+            _judged(world, [volume]) if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+        )
+    storage_class = storage.class_of(claim)
+    named = claim.storage_class if storage_class is None else storage_class.name
+    if storage_class is None and named != "" and not world.cluster_has("StorageClass"):
+        which = f"what StorageClass {named} does" if named else "which StorageClass is the default one"
+        return _elsewhere(which, "StorageClass")
+    if storage_class is not None and not storage_class.provisioner:
+        return _elsewhere(f"what StorageClass {named} does: its manifest has no provisioner", "")
+    provisions = storage_class is not None and storage_class.provisioner != NO_PROVISIONER
+    of_driver = unstated_topology(world, storage_class)
+    if of_driver:
+        return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")
+    if not (judged := _judged(world, _candidates(claim, named or "", storage))).modelled:
+        return judged
+    if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
+        if provisions or world.cluster_has("PersistentVolume"):
+            return _JUDGED
+        return _no_others(f"of class {named}")
+    if any(_candidates(claim, named or "", storage)):
+        return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
+    if provisions:
+        return _made_at_once(world, named or "")
+    if world.cluster_has("PersistentVolume"):
+        return _JUDGED
+    return _no_others(_of_class(named))
+
+
+def _of_class(named: str | None) -> str:
+    return f"of class {named}" if named else "without a class"
+
+
+def _elsewhere(lack: str, kind: str) -> Fate:
+    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", kind)
+
+
+def _made_at_once(world: World, storage_class: str) -> Fate:
+    """Return the fate of a claim whose provisioner chooses a zone before the pod has a node."""
+    lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
+    found = _classes_by_name(world).get(storage_class)
+    stays_in = storage_class if found is not None and found.provisioner in ZONAL else ""
+    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", stays_in=stays_in)
+
+
+def _no_others(what: str) -> Fate:
+    text = f"which volumes {what} are free"
+    return Fate(True, text, f"no volumes {what} are there beyond the manifests", "PersistentVolume", False)
+
+
+def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[PersistentVolume]:
+    """Yield the free volumes that a claim may be bound to; ``settled_storage`` has made the certain bindings."""
+    return candidates(claim, storage_class, storage)
+
+
+def _judged(world: World, found: Iterable[PersistentVolume | None]) -> Fate:
+    """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
+    hosts = _unknown_hosts(world)
+    volume = next((v for v in found if v is not None and v.name in hosts), None) if hosts else None
+    if volume is None:
+        return _JUDGED
+    return _elsewhere(f"which node is {hosts[volume.name]}, where its volume {volume.name} is", "")
+
+
+@once_per_world
+def _unknown_hosts(world: World) -> Mapping[str, str]:
+    """Name of a volume → the node where it is, if a sketch may have it by another name."""
+    hosts = {}
+    for volume in settled_storage(world).volumes.values():
+        conditions = (r for term in volume.node_terms or () for r in term.expressions)
+        if host := host_among(conditions, lambda name: may_be_a_node(name, world)):
+            hosts[volume.name] = host
+    return hosts
+
+
+@once_per_world
+def settled_storage(world: World) -> Storage:
+    """Return the claims, volumes and classes of manifests and cluster, after the volume controller ran.
+
+    Live objects win, because they show to which volume a claim is bound.
+    """
+    live = Inventory() if world.cluster is None else world.cluster.inventory
+    storage = Storage.of(
+        replace(
+            live,
+            claims=tuple(all_claims(world)),
+            volumes=tuple(volumes_of(world)),
+            storage_classes=tuple(classes_of(world)),
+            csi_drivers=world.objects.csi_drivers,
+        )
+    )
+    if not storage.claims:
+        return storage
+    return settle(storage, contested=frozenset(_classes_of_templates(world, storage)))
+
+
+def _classes_of_templates(world: World, storage: Storage) -> Iterator[str]:
+    """Yield the classes of future claims, which compete for the volumes of the class."""
+    for workload in world.manifests.workloads:
+        for claim in (*workload.claim_templates, *(c for _, c in ephemeral_claims(workload))):
+            storage_class = storage.class_of(claim)
+            yield claim.storage_class or "" if storage_class is None else storage_class.name
+
+
+def ephemeral_claims(workload: Workload) -> Iterator[tuple[Volume, Claim]]:
+    """Yield the generic ephemeral volumes of a pod, each with the claim that its controller makes."""
+    for volume in workload.pod.volumes:
+        if volume.kind == "ephemeral":
+            claim = ephemeral_claim(workload.pod, volume)
+            if claim is not None:
+                yield volume, claim
+
+
+def volume_fate(it: Member, volume: Volume) -> Fate:
+    """Return the fate of one volume of a pod; a claim template replaces the volume of the same name."""
+    if any(volume.name == template.name for template in it.workload.claim_templates):
+        return Fate(False)
+    if volume.kind == "ephemeral":
+        claim = next((c for v, c in ephemeral_claims(it.workload) if v is volume), None)
+        return _JUDGED if claim is None else _of_ephemeral(it.world, claim)
+    if volume.kind != "persistentVolumeClaim":
+        return _JUDGED
+    claim = settled_storage(it.world).claim(it.workload.namespace, volume.claim)
+    if claim is not None:
+        return fate(it.world, claim)
+    if it.world.cluster_has("PersistentVolumeClaim"):
+        return _JUDGED
+    return _elsewhere(f"what claim {volume.claim} is bound to", "PersistentVolumeClaim")
+
+
+def _of_ephemeral(world: World, claim: Claim) -> Fate:
+    """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
+    found = fate(world, claim)
+    storage_class = settled_storage(world).class_of(claim)
+    if not found.modelled or storage_class is None:
+        return found
+    if any(_candidates(claim, storage_class.name, settled_storage(world))):
+        return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
+    return found
+
+
+def fates(it: Member) -> Iterator[tuple[str, Fate]]:
+    """Yield each volume that its pods mount, as ``claim data``, with its fate."""
+    for template in it.workload.claim_templates:
+        yield f"claim template {template.name}", fate(it.world, template)
+    for volume in it.workload.pod.volumes:
+        what = f"claim {volume.claim}" if volume.claim else f"ephemeral volume {volume.name}"
+        yield what, volume_fate(it, volume)
+
+
+def without_unknown_storage(it: Member) -> Workload:
+    """Return the workload without the claims whose binding is unknown; ``fates`` lists them."""
+    if not it.workload.claim_templates and not it.workload.pod.volumes:
+        return it.workload
+    templates = tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
+    volumes = tuple(v for v in it.workload.pod.volumes if is_known(it, v))
+    pod = it.workload.pod if len(volumes) == len(it.workload.pod.volumes) else replace(it.workload.pod, volumes=volumes)
+    return replace(it.workload, claim_templates=templates, pod=pod)
+
+
+def modelled_templates(it: Member) -> tuple[Claim, ...]:
+    """Return the claim templates whose claims are modelled one by one; none if there would be too many claims."""
+    if not it.workload.claim_templates or it.replicas > MOST_ORDINALS:
+        return ()
+    return tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
+
+
+@once_per_world
+def storage_to_be(world: World) -> Storage:
+    """Return ``settled_storage`` with the claims that controllers make for the pods of StatefulSets."""
+    return settled_storage(world).with_objects(claims_to_be_made(world))
+
+
+def claims_to_be_made(world: World) -> Iterator[Claim]:
+    """Yield the claims that controllers make for the pods of StatefulSets, if they are modelled."""
+    for workload in world.manifests.workloads:
+        templates = modelled_templates(world.member(workload))
+        for ordinal in range(world.member(workload).replicas) if templates else ():
+            for claim in claims_of(replace(workload, claim_templates=templates), ordinal):
+                if settled_storage(world).claim(claim.namespace, claim.name) is None:
+                    yield claim
+
+
+def is_known(it: Member, volume: Volume) -> bool:
+    """Return whether the model knows where a volume of the pod binds, or that it never does."""
+    return volume_fate(it, volume).modelled
+
+
+def storage_state(world: World) -> ClusterState:
+    """Return the nodes without pods, with the storage objects of manifests and cluster."""
+    state = ClusterState(world.index)
+    state.storage = settled_storage(world)
+    return state
+
+
+class _VolumesBy(NamedTuple):
+    """Volume name, and claim named by a volume → position of the first such volume."""
+
+    name: Mapping[str, int]
+    claim: Mapping[tuple[str, str], int]
+
+
+@once_per_world
+def _volumes_by(world: World) -> _VolumesBy:
+    by_name: dict[str, int] = {}
+    by_claim: dict[tuple[str, str], int] = {}
+    for number, volume in enumerate(volumes_of(world)):
+        by_name.setdefault(volume.name, number)
+        if volume.claim_ref is not None:
+            by_claim.setdefault(volume.claim_ref[:2], number)
+    return _VolumesBy(by_name, by_claim)
+
+
+def class_without_volumes(it: Member, message: str) -> str:
+    """Return the class that lacks volumes, if kube-scheduler's message names nothing else; else nothing."""
+    counts = {reason.partition(" ")[2] for reason in message.partition(": ")[2].partition(".")[0].split(", ")}
+    if counts != {BIND_CONFLICT}:
+        return ""
+    return " ".join(sorted({claim.storage_class or "" for claim, _ in unbound_claims(it)}))

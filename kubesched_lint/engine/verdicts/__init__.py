@@ -1,0 +1,1 @@
+"""Verdicts on every event of every workload: the matrix, tested and weighed, that every command reads."""

@@ -1,0 +1,107 @@
+"""Cells between a proof and a witness: all tried courses end well by the scores of the default scheduler.
+
+A course that takes any feasible node and ends badly shows that no proof for every scheduler exists. It is not a course
+of the default scheduler, so it gives no warning. Such courses run last, with the work that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, LIKELY, Cell
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.start.preemption_scope import drivers
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.courses import Courses
+from kubesched_lint.engine.runs.event_outcomes import FinalState
+from kubesched_lint.engine.runs.judging import verdict_of, with_details
+from kubesched_lint.engine.runs.narrate import witness
+from kubesched_lint.engine.runs.turns import DRAWS_AGAINST
+from kubesched_lint.engine.verdicts.matrix import Matrix, Row
+
+LACKING = "a proof that no other trace of the default scheduler ends badly"
+
+
+def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
+    """Return the rows with open cells decided by scores, as far as the remaining work allows."""
+    found, known = list(rows), _Known({}, {})
+    try:
+        with work.within(work.share(0, 4 / 3)):
+            for i, row in enumerate(rows):
+                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells))
+    except work.OutOfWorkError:
+        pass  # the other cells stay as they are
+    return tuple(found)
+
+
+class _Known(NamedTuple):
+    """The ends that were found, which all workloads of one shape share: (event, shape) → ends."""
+
+    against: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
+    """The workload that was asked about, and its bad ends."""
+    good: dict[tuple[str, Hashable], FinalState]
+
+    def bad_of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
+        key = event, courses.shape_against(number)
+        if key[1] is None:
+            return number, _against(courses, event, number)
+        if key not in self.against:
+            self.against[key] = number, _against(courses, event, number)
+        return self.against[key]
+
+    def good_of(self, matrix: Matrix, event: str, number: int) -> FinalState:
+        courses = matrix.seeded
+        key = event, courses.shape_against(number) if courses.follows_alone(number) else None
+        if key[1] is None:
+            return matrix.courses(event, number)[0]
+        if key not in self.good:
+            self.good[key] = matrix.courses(event, number)[0]
+        return self.good[key]
+
+
+def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
+    place, setting = matrix.place(number), matrix.setting
+    if place is None or cell.verdict != LIKELY or setting.workloads[place].kind == "Job" or setting.never_ready:
+        return cell
+    shown, bad = known.bad_of(matrix.seeded, cell.event, place)
+    if not bad:
+        return cell
+    decided = replace(
+        cell,
+        verdict=BY_SCORES,
+        text=f"{cell.wanted}/{cell.wanted} by scores{' *' * cell.text.endswith(' *')}",
+        why=f"with other nodes chosen among those that fit, one trace ends badly; {cell.why}",
+        missing=(LACKING,),
+    )
+    workload, example = setting.workloads[place], setting.workloads[shown]
+    decided = with_details(decided, bad, setting, shown, workload)
+    if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
+        decided = replace(decided, blamed=workload)
+    return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))
+
+
+def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
+    """Return bad ends of an event for a workload when nodes are chosen against it; empty if none was found.
+
+    Skip ends where a pod waits that may preempt others: a course does not follow preemption by another scheduler.
+    """
+    strong = {courses.setting.workloads[i].ref for i in drivers(courses.setting)}
+    if courses.setting.workloads[number].ref in strong:
+        return ()
+
+    def is_sought(end: FinalState) -> bool:
+        return verdict_of(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
+
+    found = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
+    return next(filter(None, found), ())
+
+
+def _waiting(end: FinalState) -> Iterator[ObjectRef]:
+    """Yield the workloads whose pods wait."""
+    pod_types = end.story.pod_types
+    for queue in (end.state.waiting, *end.state.pinned):
+        yield from (pod_types.revisions[pod_types.slots[slot].workload][0].ref for slot, _, _ in queue)

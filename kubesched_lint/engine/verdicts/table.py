@@ -1,0 +1,171 @@
+"""Compute the rows of the matrix, and test and weigh their cells until they are as a report may show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.steps import at
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.worlds import WhatIf, grown_world, surviving, with_known_growth
+from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.gangs import gangs_of
+from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
+from kubesched_lint.engine.scenario.pods.pod_labels import not_followed
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.verdicts.by_scores import with_scores
+from kubesched_lint.engine.verdicts.custom_cells import with_custom
+from kubesched_lint.engine.verdicts.gang_cells import with_gangs
+from kubesched_lint.engine.verdicts.losses import both_ends, cells_of, with_worse_ends
+from kubesched_lint.engine.verdicts.matrix import Matrix, Row
+from kubesched_lint.engine.verdicts.refuting import Refuter, established_cells
+from kubesched_lint.engine.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
+
+WHOLE = 9 / 8
+"""Steps of a simulation per step of its cells: the rest is for what follows, without which no cell would be told."""
+
+
+class Table:
+    """The rows of one matrix. ``world`` is without transient states, ``cluster`` is as it is today."""
+
+    def __init__(
+        self,
+        world: World,
+        cluster: Cluster,
+        effort: Effort,
+        prepared: Callable[[Setting], Setting],
+        only: Collection[ObjectRef] | None,
+    ) -> None:
+        """``prepared`` adds the user's options to a setting; ``only`` are the workloads with rows, None: all."""
+        self._world = world
+        self._cluster = cluster
+        self._effort = effort
+        self._prepared = prepared
+        self._matrices: dict[World, Matrix] = {}
+        self.matrix = self._matrix_of(grown_world(world))
+        self.setting = self.matrix.whole
+        self.numbers = [i for i, w in enumerate(self.setting.workloads) if only is None or w.ref in only]
+
+    def _matrix_of(self, world: World) -> Matrix:
+        if world not in self._matrices:
+            self._matrices[world] = Matrix(self._prepared(setting_of(world)), self._effort)
+        return self._matrices[world]
+
+    def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
+        """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
+        events = tuple(both_ends(events))
+        with work.within(work.share(0, WHOLE)):
+            self.matrix.count_first(events, self.numbers)
+            rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
+        return self._left_of(rows)
+
+    def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
+        established = established_cells(rows, self._refuter)
+        tested = [self._surviving(row, self._table(row.number)) for row in established]
+        missing = self._facts.table(tested)
+        return self._with_gangs(tuple(self._surviving(row, missing(row.number)) for row in tested))
+
+    @cached_property
+    def _refuter(self) -> Refuter:
+        return Refuter(grown_world(self._world).without_pools, self.matrix)  # pools may have added its nodes
+
+    def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
+        """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.
+
+        A gang's cell is what is left, also where the cell of single pods proves nothing.
+        """
+        found = self.matrix.proven_bad(event, number)
+        if found is None and self.setting.workloads[number].pod.group and gangs_of(self._world):
+            found = self.matrix.cell(event, number)
+        if found is None:
+            return None
+        rows = self._with_cards(self._left_of([Row(number, (found,))]))
+        return found, placed(rows[0].cells[0], self._world)
+
+    def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
+        def told() -> Iterator[str]:
+            for event in events:
+                at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+                yield event
+
+        return cells_of(told(), number, self.matrix)
+
+    def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """Return the rows after traces with other scores, and with what cards of custom resources call unknown.
+
+        Until here, the two ends of a loss have a cell each.
+        """
+        if not self._world.pools:  # with pools, the nodes that the scheduler can choose are unknown
+            rows = tuple(
+                replace(row, cells=tuple(placed(cell, self._world) for cell in row.cells))
+                for row in with_scores(rows, self.matrix)
+            )
+        return with_worse_ends(self._with_cards(rows), self.matrix)
+
+    def _with_cards(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        return tuple(with_custom(rows, self.matrix)) if self._has_custom else rows
+
+    @cached_property
+    def _has_custom(self) -> bool:
+        return any(workload.custom is not None for workload in self.setting.workloads)
+
+    @cached_property
+    def _facts(self) -> MissingFacts:
+        return MissingFacts(self.matrix, self.setting, self._world)
+
+    @cached_property
+    def missing(self) -> Mapping[int, str]:
+        """Number of a workload whose possible nodes are unknown → the missing fact."""
+        return dict(_missing(self.setting, self._world))
+
+    @cached_property
+    def _named_missing(self) -> Sequence[str]:
+        return [str(self.setting.workloads[number]) for number in self.missing]
+
+    def _surviving(self, row: Row, table: Sequence[WhatIf[Cell]]) -> Row:
+        """Return the row with what rows of ``engine.verdicts.what_if`` leave of its cells."""
+
+        def again(cell: Cell, other: World) -> Cell | None:
+            try:
+                return self._matrix_of(other).cell(cell.event, row.number)
+            except ValueError:  # the nodes of a group that a hypothesis adds to may differ there
+                return None
+
+        cells = (surviving(cell, self._world, table, again) or cell for cell in row.cells)
+        return replace(row, cells=tuple(placed(cell, self._world) for cell in cells))
+
+    def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
+        member = with_known_growth(self._world).member(self.setting.workloads[number])
+        return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, self._named_missing))
+
+    def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        if not gangs_of(self._world):
+            return rows
+        return tuple(with_gangs(rows, self.setting, self._world))
+
+
+def placed(cell: Cell, world: World) -> Cell:
+    """Return the cell without a place in the snapshot: only lines of manifests are blamed."""
+    ours = (*world.manifests.budgets, *world.manifests.quotas)
+    if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
+        return replace(cell, blamed=None, at=())
+    return cell
+
+
+def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
+    """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
+    for i, key in not_followed(setting.workloads).items():
+        yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
+    for i, pod in enumerate(setting.pods):
+        fact = unknown_nodes(pod, world)
+        if fact:
+            yield i, fact

@@ -1,0 +1,594 @@
+"""Would an answer still hold if …? The premises of findings and of cells, and the worlds in which to ask again.
+
+An answer that every other world confirms continues as it is there. Otherwise it is no proof any more, and names the
+premise. ``OfCells`` and ``linter.what_if`` say what that is for a cell and for a finding; ``engine.placing.worlds``
+has the worlds and the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
+from kubesched_lint.engine.answers.event_bounds import MORE_PODS
+from kubesched_lint.engine.base.places import Manifest, ObjectRef
+from kubesched_lint.engine.base.text import SHOWN, first_few
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.pods.mutations import Mutation
+from kubesched_lint.engine.controllers.statefulset import claims_of
+from kubesched_lint.engine.events.start.groups import components, group_of
+from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
+from kubesched_lint.engine.placing.reachability import blocked_affinities
+from kubesched_lint.engine.placing.worlds import (
+    WhatIf,
+    fresh_premise,
+    with_known_growth,
+    with_spares,
+    without_expected,
+    without_others,
+)
+from kubesched_lint.engine.scenario.device_premises import pod_premises
+from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
+from kubesched_lint.engine.scenario.devices.over_time import following
+from kubesched_lint.engine.scenario.gangs import gangs_of
+from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
+from kubesched_lint.engine.scenario.storage.claim_names import claim_named
+from kubesched_lint.engine.scenario.storage.claims import bound_volume
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scheduler.framework import NO_NODES
+from kubesched_lint.engine.verdicts.gang_events import gang_lacks
+from kubesched_lint.engine.verdicts.hypothesis_lacks import lacks_of_hypothesis
+from kubesched_lint.engine.verdicts.matrix import Matrix, Row
+
+T = TypeVar("T")
+V = TypeVar("V")
+MEANWHILE = "the pools add nodes while this happens"
+_ANY_NODES = "which nodes its pods may use is not known"
+_PLANNED = "the pools add no more nodes than planned"
+UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
+
+
+class Fact(Generic[V]):
+    """What may be said of a workload. Thousands of cells ask it of all workloads of one world, which answers once."""
+
+    def __init__(self, of: Callable[[Member], V]) -> None:
+        """``of`` returns something false for a workload of which nothing is said."""
+        self._of = of
+        self._of_created = once_per_world(lambda world: self._first(map(world.member, world.as_created)))
+
+    def first_of(self, counted: Iterable[Member] | World) -> V | None:
+        """Return what is said of the first of some workloads, or of those that a world creates; None if of none."""
+        return self._of_created(counted) if isinstance(counted, World) else self._first(counted)
+
+    def _first(self, members: Iterable[Member]) -> V | None:
+        return next(filter(None, map(self._of, members)), None)
+
+
+class Answers(Struct, Generic[T], frozen=True):
+    """One kind of answer that may rest on premises."""
+
+    lowered: Callable[[T, str], T]
+    """Return the answer without proof, with a premise."""
+    confirmed: Callable[[T, Sequence[T | None]], T | None]
+    """Return what is left of an answer that all other worlds give as well; None if one does not."""
+    counted: Callable[[T, World], Iterable[Member] | World]
+    """Return the workloads whose pods a proof counts; a world if it counts those of all that it creates."""
+
+    def unless(
+        self,
+        name: str,
+        concerns: Callable[[T, World], bool],
+        premise: Callable[[T, World], str],
+        worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: (),
+    ) -> WhatIf[T]:
+        """Return a row: an answer that it concerns is no proof without a premise, unless every other world confirms it.
+
+        Without other worlds nothing confirms it.
+        """
+
+        def judge(answer: T, world: World, again: Sequence[T | None]) -> T:
+            found = self.confirmed(answer, again) if again else None
+            return self.lowered(answer, premise(answer, world)) if found is None else found
+
+        return WhatIf(name, concerns, judge, worlds)
+
+    def unless_others_go(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for running pods of others, which may have changed since an old file was written.
+
+        The world without them decides only where they can do nothing but hinder: near others that run now, pods may
+        find more room beside others elsewhere.
+        """
+
+        def is_stale(answer: T, world: World) -> bool:
+            return world.cluster is not None and bool(world.cluster.stale) and rests_on_pods(answer, world)
+
+        def premise(answer: T, world: World) -> str:
+            return "" if world.cluster is None else fresh_premise(world.cluster)
+
+        def without(answer: T, world: World) -> Sequence[World]:
+            return () if _DRAWN_TO_OTHERS.first_of(self.counted(answer, world)) else (without_others(world),)
+
+        return self.unless("other people's pods had gone", is_stale, premise, without)
+
+    def unless_new_pods_are_as_written(self, is_proof: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for what webhooks are expected to change in the next pods, though it is not certain.
+
+        Containers that the pods of a workload itself have are no premise: its next pods have them, too.
+        """
+
+        def expected(answer: T, world: World) -> Mutation | None:
+            return _EXPECTED.first_of(self.counted(answer, world)) if is_proof(answer, world) else None
+
+        def premise(answer: T, world: World) -> str:
+            found = expected(answer, world)
+            assert found is not None
+            whose = f"those of {first_few(found.others)}" if found.others else "those that run"
+            return f"its pods get {first_few(found.doubtful)}, as {whose} have"
+
+        return self.unless(
+            "webhooks left new pods alone",
+            lambda answer, world: expected(answer, world) is not None,
+            premise,
+            lambda answer, world: (without_expected(world),),
+        )
+
+    def unless_unread_pods_count(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
+        """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
+
+        def premise(answer: T, world: World) -> str:
+            return _SPREAD_ALONE.first_of(self.counted(answer, world)) or ""
+
+        def concerns(answer: T, world: World) -> bool:
+            if not (rests_on_pods(answer, world) and premise(answer, world)):
+                return False
+            return bool(_FITS_SOMEWHERE.first_of(self.counted(answer, world)))
+
+        return self.unless("pods of what was not read counted", concerns, premise)
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
+
+
+def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
+    """Return the tests for facts of the cluster, given with its transient states of today.
+
+    ``it`` is the workload in the world with all nodes that may come.
+    """
+    return (*_of_its_node(it), *_of_running_pods(it), *_of_objects(it), *_of_more_nodes(cluster, it))
+
+
+def _of_cells(it: Member) -> Answers[Cell]:
+    def confirmed(cell: Cell, again: Sequence[Cell | None]) -> Cell | None:
+        found = [one for one in again if one is not None and _is_proof(one)]
+        return found[0] if found and len(found) == len(again) else None
+
+    def counted(cell: Cell, world: World) -> Iterable[Member] | World:
+        """Unless counting alone proves the cell, what is near other workloads of the set decides, too."""
+        return (it,) if cell.is_counted else it.world
+
+    return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, counted)
+
+
+def _is_proof(cell: Cell) -> bool:
+    return cell.verdict == BAD and cell.proven
+
+
+def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
+    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
+    about_devices = tuple(pod_premises(it))
+
+    def rests_on_devices(cell: Cell, world: World) -> bool:
+        return bool(about_devices) and cell.verdict != NONE
+
+    yield _of_cells(it).unless(
+        "the node that its pods name came",
+        lambda cell, world: bool(absent) and cell.verdict == BAD,
+        lambda cell, world: f"no node {absent} comes: the pods name it themselves, no scheduler is asked",
+    )
+    yield WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices))
+
+
+def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
+    yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
+    yield _of_cells(it).unless_new_pods_are_as_written(lambda cell, world: _is_proof(cell))
+    yield _of_cells(it).unless_unread_pods_count(
+        lambda cell, world: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
+    )
+
+
+def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
+    """Yield the tests for objects that nobody has read, and for those of the set that may come after the pods.
+
+    A new quota refuses nothing until its controller has written ``status.hard`` (resourcequota's access to its status),
+    and the pods may be made before that.
+    """
+    not_read, unless = _unless_defined(it), _of_cells(it).unless
+    refusal = it.world.admission.decision(it.workload).refusal
+    refusing = refusal.by if refusal is not None else None
+
+    def is_bad_deploy(cell: Cell) -> bool:
+        return cell.event == "deploy" and cell.verdict == BAD
+
+    def rests_on_new_quota(cell: Cell, world: World) -> bool:
+        quota = cell.blamed
+        if not is_bad_deploy(cell) or not isinstance(quota, ResourceQuota):
+            return False
+        return not quota.in_force or any(quota is new for new in world.manifests.quotas)
+
+    def in_force(by: object) -> str:
+        return f"{by} is in force before the pods are made"
+
+    yield unless(
+        "what was not read defined what it needs",
+        lambda cell, world: bool(not_read) and _is_proof(cell),
+        lambda cell, world: not_read,
+    )
+    yield unless(
+        "its pods ran already",
+        lambda cell, world: is_bad_deploy(cell) and cell.proven and _has_run(it),
+        lambda cell, world: f"the pods of {it.workload} do not run now, although they have volumes",
+    )
+    yield unless(
+        "its quota counted later",
+        rests_on_new_quota,
+        lambda cell, world: in_force(f"quota {getattr(cell.blamed, 'name', '')}"),
+    )
+    yield unless(
+        "what refuses it came later",
+        lambda cell, world: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Manifest),
+        lambda cell, world: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
+    )
+
+
+def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
+    over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
+
+    def has_transient(cell: Cell, world: World) -> bool:
+        lasts = it.world.cluster is not None and it.world.cluster.transient_states
+        return bool(cluster.transient_states) and not lasts and cell.verdict != NONE
+
+    def is_never_helped(cell: Cell, world: World) -> bool:
+        return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)
+
+    def may_be_helped(cell: Cell, world: World) -> bool:
+        return bool(world.pools) and not _runs_nowhere(cell, it) and not _is_by_quota(cell)
+
+    def may_get_nodes(cell: Cell, world: World) -> bool:
+        may_help = not _runs_nowhere(cell, it) and not _is_by_quota(cell)
+        return cell.verdict == BAD and world.is_elastic and not world.pools and may_help
+
+    def on_any_number(cell: Cell, world: World, again: object) -> Cell:
+        return _assuming(cell, node_premise(it.world))
+
+    yield WhatIf("any number of nodes came", is_never_helped, on_any_number)
+    yield WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares)
+    yield WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over))
+    yield WhatIf("an autoscaler added a node", may_get_nodes, _unless_nodes_come, _with_groups)
+
+
+def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[str]) -> tuple[WhatIf[Cell], ...]:
+    """Return the tests for a workload if the possible nodes of some workloads are unknown.
+
+    ``missing``: number of such a workload → the missing fact; ``named`` are the names of these workloads.
+    """
+    if not missing:
+        return ()
+    if number in missing:
+        fact = (missing[number],)
+        known = WhatIf("its nodes were known", _applies, lambda cell, world, again: not_known(cell, fact, _ANY_NODES))
+        return (known,)
+    others = f"pods on unknown nodes take no room here: {first_few(named)}"
+    doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
+    return (doubt,)
+
+
+def _unless_defined(it: Member) -> str:
+    """Return the premise that nothing unread defines an object that the pods need and nobody has; else empty."""
+    premise = defined_elsewhere(it.world)
+    if not premise:
+        return ""
+    refusal = it.world.admission.decision(it.workload).refusal
+    claims = (v.claim for v in it.pod.volumes if v.claim)
+    needs = it.pod.required_affinity or refusal is not None
+    return premise if needs or any(claim_named(it.world, it.workload.namespace, c) is None for c in claims) else ""
+
+
+def _has_run(it: Member) -> bool:
+    """Whether a StatefulSet's claims have volumes, so that its pods ran once, and nobody says if they do now."""
+    if it.world.knows_running_pods or not it.workload.claim_templates:
+        return False
+    claims = (claim for ordinal in range(it.replicas) for claim in claims_of(it.workload, ordinal))
+    return any(bound_volume(it.world, it.workload.namespace, claim.name) is not None for claim in claims)
+
+
+def _is_drawn_to_others(it: Member) -> bool:
+    """Whether its affinity or its spread counts running pods that are no workload's of the set."""
+    selectors = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
+    here = (bound.pod for bound in it.world.other_pods if bound.namespace == it.workload.namespace)
+    if selectors and any(selector.matches(pod.labels) for pod in here for selector in selectors):
+        return True
+    namespaces, own = it.world.namespaces, it.workload.namespace
+    return any(
+        namespaces.selects(term, own, bound.pod, unknown=True)
+        for term in it.pod.required_affinity
+        for bound in it.world.other_pods
+    )
+
+
+def _expected(it: Member) -> Mutation | None:
+    """Return what webhooks change in the pods of a workload, if something of it is not certain."""
+    found = it.world.mutation_of(it.workload)
+    return found if found is not None and found.doubtful else None
+
+
+_DRAWN_TO_OTHERS = Fact(_is_drawn_to_others)
+_EXPECTED = Fact(_expected)
+_FITS_SOMEWHERE = Fact(lambda it: not fits_nowhere(it))
+_SPREAD_ALONE = Fact(spread_alone)
+
+
+def _applies(cell: Cell, world: World) -> bool:
+    return cell.verdict != NONE
+
+
+def _assuming(cell: Cell, *premises: str) -> Cell:
+    return replace(cell, assumes=(*cell.assumes, *premises))
+
+
+def _doubted(cell: Cell) -> Cell:
+    return replace(cell, proven=False)
+
+
+def _is_by_quota(cell: Cell) -> bool:
+    """Whether a quota alone proves the bad end: no further node helps pods that are never created."""
+    return cell.verdict == BAD and isinstance(cell.blamed, ResourceQuota)
+
+
+def _runs_nowhere(cell: Cell, it: Member) -> bool:
+    """Return whether the deploy is proven to bind no new pod, on today's nodes and on any that may come."""
+    if cell.event != "deploy" or cell.verdict != BAD or not cell.proven:
+        return False
+    if it.workload.kind == "DaemonSet" or it.pod.node_name or it.world.is_elastic:
+        return False
+    return not it.usable
+
+
+def _with_groups(cell: Cell, world: World) -> Sequence[World]:
+    """The world with more nodes of every node group, if there are no other groups.
+
+    Only a proven deploy is asked again: on so many nodes every other event takes seconds.
+    """
+    if cell.event != "deploy" or not cell.proven:
+        return ()
+    grown = with_known_growth(world)
+    spare = None if grown is world else with_spares(grown)
+    return () if spare is None else (spare,)
+
+
+def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+    cluster = world.cluster
+    assert cluster is not None
+    grown = next(iter(again), None)
+    if grown is not None and grown.proven and grown.text == cell.text:
+        return _assuming(cell, node_premise(with_known_growth(world)))
+    return _doubted(_assuming(cell, cluster.elastic_premise))
+
+
+def _with_spares(cell: Cell, world: World) -> Sequence[World]:
+    """Return the world with all nodes that pools could add during an event, for a cell that ends badly."""
+    spare = None if cell.is_harmless else with_spares(world)
+    return () if spare is None else (spare,)
+
+
+def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+    more = next(iter(again), None)
+    if more is None and cell.verdict == BAD:
+        return _doubted(_assuming(cell, UNTRIED))
+    return _helped(cell, more or cell)
+
+
+def _helped(cell: Cell, more: Cell) -> Cell:
+    """Return the cell without proof, because nodes come and go; ``more`` is the cell with all possible nodes."""
+    if cell.is_harmless:
+        return _doubted(cell)
+    if more.ends_well:
+        return _doubted(_assuming(more, MEANWHILE))
+    if cell.verdict == BAD and more.verdict != BAD:
+        return _perhaps_helped(cell, more)
+    if more.verdict == BAD and more.bound.most > cell.bound.most and cell.event != "deploy":  # the plan is for deploy
+        return _doubted(_assuming(more, MEANWHILE))
+    if cell.message == NO_NODES and more.text == cell.text:  # only the nodes that may come show why
+        cell = replace(cell, message=more.message, blamed=more.blamed, at=more.at, at_key=more.at_key)
+    return _doubted(_assuming(cell, _PLANNED))
+
+
+def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
+    """Return an unknown cell: it ends badly on the planned nodes, and its end on more nodes is unknown."""
+    bound = Range(min(cell.bound.least, more.bound.least), max(cell.bound.most, more.bound.most), "bound")
+    text = words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=False)
+    missing = (*more.missing, f"whether it ends well while {MEANWHILE}")
+    return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
+
+
+# --- facts that are missing -------------------------------------------------------------------------------------------
+
+_WITHOUT_NODES = ("no nodes", "no zones", "one zone", "no pods")
+_UNDECIDED = "facts that decide about its pods are not known"
+
+
+class MissingFacts:
+    """What is not known about the workloads of a setting, as rows of the table: no world shows what would be known."""
+
+    def __init__(self, matrix: Matrix, setting: Setting, world: World) -> None:
+        """``setting`` has the workloads of ``matrix``, in the same order, with the user's options."""
+        self._matrix = matrix
+        self._setting = setting
+        self._world = world
+        # A hypothesis may open a node.
+        self._nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
+        self._empty = emptiness(world)
+
+    def table(self, rows: Sequence[Row]) -> Callable[[int], Sequence[WhatIf[Cell]]]:
+        """Return number of a workload → its tests; ``rows`` have the cells, which say what is left of a gang's fate."""
+        setting, nowhere = self._setting, self._nowhere
+        own = lacks = self._lacks
+        if gangs_of(self._world):
+            own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
+            lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
+
+        def of(number: int) -> Sequence[WhatIf[Cell]]:
+            decision = setting.decisions.get(number)
+            if decision is not None and decision.refusal is not None:
+                return ()  # no pod is created, whatever else is unknown
+            near = () if nowhere[number] else self._lacking[group_of(setting, number)]
+            beside = _of_neighbours(number, setting, lacks, near)
+            alone = nowhere[number] or not self._may_need_running(number)
+            return tuple(_of_facts(own[number], beside, self._empty, setting, alone=alone))
+
+        return of
+
+    def _may_need_running(self, number: int) -> bool:
+        """Whether running pods, if any were known, could be those that its affinity waits for."""
+        assert self._world.cluster is not None
+        if self._world.cluster_has("Pod"):
+            return False
+        return self._written[self._setting.workloads[number].ref] in blocked_affinities(self._world)
+
+    @cached_property
+    def _written(self) -> Mapping[ObjectRef, Workload]:
+        return {workload.ref: workload for workload in self._world.manifests.workloads}
+
+    @cached_property
+    def _lacks(self) -> Mapping[int, tuple[Lack, ...]]:
+        return {
+            i: (
+                *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
+                *lacks_of_hypothesis(self._setting, i, self._world),
+            )
+            for i, w in enumerate(self._setting.workloads)
+        }
+
+    @cached_property
+    def _lacking(self) -> Mapping[tuple[int, ...], list[int]]:
+        """Group of workloads → those of them about which something is not known."""
+        return {
+            members: [i for i in members if self._lacks[i] or _untold(self._setting, i)]
+            for members in components(self._setting)
+        }
+
+
+def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
+    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
+        why_not = following(it.world).why_not
+        if why_not:
+            return (*lacks_of(it, nowhere=nowhere), Lack(f"which devices its pods hold over time: {why_not}", True))
+    return lacks_of(it, nowhere=nowhere)
+
+
+def _with_gangs(
+    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
+) -> Mapping[int, tuple[Lack, ...]]:
+    """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
+    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
+    return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
+
+
+def _without_fate(lacks: Sequence[Lack], setting: Setting, number: int) -> Iterator[Lack]:
+    fate = fate_of_group(setting.workloads[number].pod.group)
+    return (lack for lack in lacks if lack.text != fate)
+
+
+def _of_neighbours(
+    number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
+) -> tuple[str, ...]:
+    """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
+    shared = {lack.text for lack in lacks[number]}
+    found: list[str] = []
+    for other in lacking:
+        if len(found) == SHOWN:
+            break
+        texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
+        own = [*_untold(setting, other), *texts]
+        if own and other != number:
+            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0]}")
+    return tuple(found)
+
+
+def _untold(setting: Setting, number: int) -> Sequence[str]:
+    """Return why the pods of a custom resource are unknown from their creation on; its card says so."""
+    custom = setting.workloads[number].custom
+    return [custom.unknown["deploy"]] if custom is not None and "deploy" in custom.unknown else ()
+
+
+def _of_facts(
+    own: Sequence[Lack], beside: Sequence[str], empty: str, setting: Setting, *, alone: bool
+) -> Iterator[WhatIf[Cell]]:
+    """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
+
+    def were_read(cell: Cell, world: World) -> bool:
+        is_known = world.cluster is not None and world.cluster.knows_nodes
+        return not is_known and cell.verdict == NONE and cell.text in _WITHOUT_NODES
+
+    def of_event(cell: Cell) -> Sequence[Lack]:
+        return _about(cell.event, own, setting)
+
+    yield WhatIf("the nodes were read", were_read, lambda cell, world, again: replace(cell, verdict=UNKNOWN))
+    yield WhatIf(
+        "what is missing were known",
+        lambda cell, world: bool(beside or of_event(cell)),
+        lambda cell, world, again: _weighed(cell, of_event(cell), beside),
+    )
+    yield WhatIf(
+        "others ran in the sketch",
+        lambda cell, world: bool(empty) and cell.verdict != NONE,
+        lambda cell, world, again: _on_empty(cell, empty, alone=alone),
+    )
+
+
+def _about(event: str, lacks: Sequence[Lack], setting: Setting) -> Sequence[Lack]:
+    """Return the lacks that concern an event; a hypothesis has those of the events that it contains, too."""
+    events = setting.parts(event)
+    return [lack for lack in lacks if not lack.events or not events.isdisjoint(lack.events)]
+
+
+def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
+    unknown = [lack.text for lack in own if lack.unknown]
+    if cell.verdict == NONE:
+        scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
+        return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell
+    narrows = all(lack.narrows or (lack.doubts and lack.doubts not in cell.rests_on) for lack in own)
+    if unknown and not (cell.verdict == BAD and cell.proven and narrows):
+        return not_known(cell, tuple(unknown), _UNDECIDED)
+    if unknown:
+        cell = _at_best(cell, unknown)
+    assumed = [lack.text for lack in own if not lack.unknown]
+    if not assumed and not beside:
+        return cell
+    proven = cell.proven and cell.verdict == BAD and narrows and (cell.is_counted or not beside)
+    return replace(cell, text=f"{cell.text} *", proven=proven, assumes=(*cell.assumes, *assumed, *beside))
+
+
+def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
+    """Return the cell with the proof that pods stay Pending, but without a lower bound of running pods."""
+    why = f"{cell.why}; fewer may run, because it is not known {missing[0]}"
+    if not cell.bound.least:
+        return replace(cell, why=why)
+    bound = Range(0, cell.bound.most, "bound")
+    text = cell.text
+    if not cell.stuck:
+        text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return replace(cell, bound=bound, text=text, why=why)
+
+
+def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:
+    """Return the cell with the assumption about a sketch's content; ``alone``: running pods could not help it."""
+    proven = cell.proven and (cell.verdict == FINE or alone)
+    return replace(cell, proven=proven, assumes=(*cell.assumes, premise))

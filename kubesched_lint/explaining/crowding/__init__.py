@@ -1,0 +1,1 @@
+"""Pods that keep each other from nodes: by ports, anti-affinity, spread, or because a set is too large."""

@@ -1,0 +1,53 @@
+"""The workloads of a set that take one host port and have too few nodes together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.crowding.ports import Crowd, Key, PortUser, crowds, host_port_users, ports_of, user_of
+
+
+@once_per_world
+def crowds_of(world: World) -> Mapping[Workload, Sequence[Crowd]]:
+    """Workload → the crowds that it reports; a crowd that shares several ports counts once."""
+    rank = {workload: number for number, workload in enumerate(world.as_deployed)}
+    distinct: dict[frozenset[Workload], Crowd] = {}
+    for key, users in host_port_users(world).items():
+        ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
+        for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
+            distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
+    found: dict[Workload, list[Crowd]] = {}
+    for crowd in distinct.values():
+        assert crowd.reporter is not None
+        found.setdefault(crowd.reporter.workload, []).append(crowd)
+    return found
+
+
+def _without_alternatives(users: Iterable[Workload]) -> Iterator[Workload]:
+    """Yield one workload of each name: a DaemonSet and a Deployment in two files are two ways to run one program."""
+    first: dict[tuple[str, str], Workload] = {}
+    for workload in users:
+        other = first.setdefault((workload.namespace, workload.name), workload)
+        if other.kind == workload.kind or _path(other) == _path(workload):
+            yield workload
+
+
+def _path(workload: Workload) -> str:
+    return workload.source.path if workload.source else ""
+
+
+def _users(world: World, key: Key, workloads: Iterable[Workload]) -> Iterator[PortUser]:
+    """Yield the users of a port that fit their own nodes."""
+    for workload in workloads:
+        pods, nodes = lasting_pods_wanted(world.member(workload)), own_nodes(world.member(workload))
+        if 0 < pods <= nodes.bit_count():
+            yield user_of(ports_of(world)[workload][key], workload, pods, nodes)
+
+
+def own_nodes(it: Member) -> NodeSet:
+    """Return the nodes that its pods may use."""
+    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable

@@ -1,0 +1,75 @@
+"""Workloads of which one, if its pods are placed first, may close every domain of another by required anti-affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from msgspec import Struct
+
+from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.reachability import blocked_affinities, lacks_topology
+from kubesched_lint.engine.scenario.others.room import bounding_domains, domain_room
+from kubesched_lint.engine.scenario.others.staying import preempts
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+
+
+class Conflict(Struct, frozen=True):
+    """The workload that comes first may take every domain of the other, the victim."""
+
+    first: Workload
+    victim: Workload
+    why: str
+    """Why it comes first."""
+    domains: tuple[str, ...]
+
+
+def conflicts(it: Member, term: PodAffinityTerm) -> Sequence[Conflict]:
+    """Return the conflicts with other workloads that a required term of this one selects."""
+    if not _may_conflict(it, term.topology_key):
+        return ()
+    selected = it.world.selection.selected_by(term, it.workload.namespace)
+    others = (w for w in selected if w is not it.workload and w.stays and it.surely_selects(term, w))
+    return [found for w in others if (found := _conflict(it.workload, w, term.topology_key, it.world)) is not None]
+
+
+def _may_conflict(it: Member, key: str) -> bool:
+    """Whether it has pods for the domains of some workload of the set, or some workload has pods for its domains."""
+    own = bounding_domains(it, key)
+    return it.replicas >= _fewest_domains(it.world, key) or (own is not None and _most_replicas(it.world) >= len(own))
+
+
+def _fewest_domains(world: World, key: str) -> float:
+    known = _known_fewest(world)
+    if key not in known:
+        members = (world.member(workload) for workload in world.manifests.workloads)
+        domains = (bounding_domains(member, key) for member in members if member.replicas)
+        known[key] = min((len(found) for found in domains if found is not None), default=inf)
+    return known[key]
+
+
+@once_per_world
+def _known_fewest(world: World) -> dict[str, float]:
+    return {}
+
+
+@once_per_world
+def _most_replicas(world: World) -> int:
+    return max(world.member(workload).replicas for workload in world.manifests.workloads)
+
+
+def _conflict(holder: Workload, other: Workload, key: str, world: World) -> Conflict | None:
+    """Return what the workload that is created first, or preempts the other, does to it; None if there is room."""
+    first, victim = (holder, other) if world.order.comes_before(holder, other) else (other, holder)
+    why = "is created first"
+    if preempts(world.member(victim), first):
+        first, victim, why = victim, first, "preempts them"
+    domains = bounding_domains(world.member(victim), key)
+    if domains is None or world.member(first).replicas < len(domains) or not world.member(victim).replicas:
+        return None
+    if not set(domains) <= set(domain_room(world.member(first), key).domains):
+        return None
+    if first in blocked_affinities(world) or lacks_topology(world.member(first)):
+        return None  # it never runs
+    return Conflict(first, victim, why, domains)

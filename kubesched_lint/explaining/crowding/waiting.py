@@ -1,0 +1,137 @@
+"""Pods of the set that wait at the end of every trial of its deployment, and those of which some wait in each.
+
+The order in which the pods of different workloads come is open. Of workloads that compete, another one waits in each
+order; so a workload that finds places for all its pods when they come first does not wait in every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubesched_lint.engine.base.text import joined, many, plural
+from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.coming import Coming, created_counts, wave_of
+from kubesched_lint.engine.placing.trial import SEEDS, each_trial, trials_of, tried
+from kubesched_lint.engine.scenario.world import World, once_per_world
+
+
+class Waiting(Struct, frozen=True):
+    """Pods of a workload without a place: the fewest and the most of all trials, and the scheduler's message.
+
+    ``fewest`` are no more than wait when the pods come before all others. ``wanted`` is the number of created pods.
+    """
+
+    workload: Workload
+    fewest: int
+    most: int
+    wanted: int
+    message: str
+
+
+class Race(Struct, frozen=True):
+    """Workloads of which ``fewest`` pods wait in every trial; which ones depends on the order in which they come."""
+
+    workloads: tuple[Workload, ...]
+    """Those that lose in some trial, in the set's order."""
+    fewest: int
+    ends: tuple[tuple[tuple[Workload, int], ...], ...]
+    """The workloads with pods that wait, and how many: each end of the trials once."""
+    message: str
+    """The scheduler's message for the last workload."""
+
+    def ends_in_words(self) -> Iterator[str]:
+        """Yield who waits in the trials, one after another."""
+        for number, end in enumerate(self.ends):
+            waiting = joined([f"{many(count, 'pod')} of {workload}" for workload, count in end])
+            wait = plural(sum(count for _, count in end), "waits", "wait")
+            yield f"in {'another' if number else 'one'} of them {waiting} {wait}"
+
+
+@once_per_world
+def waiting_everywhere(world: World) -> tuple[Waiting, ...]:
+    """Return workloads with Pending pods at the end of every trial, whoever comes first, in the set's order."""
+    return tuple(_waiting_everywhere(world))
+
+
+def _waiting_everywhere(world: World) -> Iterator[Waiting]:
+    if not all(one.left for one in each_trial(world)):
+        return
+    trials, created = trials_of(world), created_counts(world)
+    for workload in world.manifests.workloads:
+        found = [trial[workload] for trial in trials if workload in trial]
+        if len(found) < len(trials):
+            continue
+        counts = [count for count, _ in found]
+        fewest = min(*counts, _left_if_first(workload, world, min(counts)))
+        if fewest:
+            yield Waiting(workload, fewest, max(counts), created[workload], found[0][1])
+
+
+def _left_if_first(workload: Workload, world: World, seen: int) -> int:
+    """Return how many pods wait when those of the workload come before all others.
+
+    ``seen`` if others come first in any case, or may evict them. What waits for others then may find a place with them;
+    the trials count that.
+    """
+    highest, earliest = _first_of_all(world)
+    comes_later = _priority(workload, world) < highest or wave_of(workload, world) > earliest
+    if comes_later or len(world.as_created) == 1:
+        return seen
+    left, _ = tried(world, Coming(SEEDS[0]), of=workload).left.get(workload, (0, ""))
+    return left
+
+
+@once_per_world
+def _first_of_all(world: World) -> tuple[int, int]:
+    """Return the highest priority and the earliest wave of the set."""
+    every = world.as_created
+    return max(_priority(one, world) for one in every), min(wave_of(one, world) for one in every)
+
+
+def _priority(workload: Workload, world: World) -> int:
+    return world.member(workload).pod.priority or 0
+
+
+def races(world: World, told: Collection[Workload] = ()) -> Iterator[Race]:
+    """Yield the races of the set, each with the workloads that can be on the same nodes.
+
+    ``told`` are workloads whose shortage is proven: they race against nobody.
+    """
+    trials = trials_of(world)
+    sure = {waiting.workload: waiting.fewest for waiting in waiting_everywhere(world)}
+    losing = [{n for n, (count, _) in t.items() if n not in told and count > sure.get(n, 0)} for t in trials]
+    if not all(losing):
+        return
+    for group in _meeting([w for w in world.manifests.workloads if any(w in lost for lost in losing)], world):
+        numbers = set(group)
+        if len(group) > 1 and all(lost & numbers for lost in losing):
+            yield _race(group, trials)
+
+
+def _race(group: Sequence[Workload], trials: Sequence[Mapping[Workload, tuple[int, str]]]) -> Race:
+    ends = [tuple((w, trial[w][0]) for w in group if w in trial) for trial in trials]
+    last = group[-1]
+    return Race(
+        tuple(group),
+        min(sum(count for _, count in end) for end in ends),
+        tuple(end for number, end in enumerate(ends) if end not in ends[:number]),
+        next(trial[last][1] for trial in trials if last in trial),
+    )
+
+
+def _meeting(workloads: Sequence[Workload], world: World) -> list[list[Workload]]:
+    """Return groups of workloads of which each can be on a node of another one, in the set's order."""
+    groups: list[tuple[NodeSet, list[Workload]]] = []
+    for workload in workloads:
+        it = world.member(workload)
+        nodes, members = it.daemon_nodes if workload.kind == "DaemonSet" else it.usable, [workload]
+        apart = [group for group in groups if not group[0] & nodes]
+        for group in groups:
+            if group[0] & nodes:
+                nodes, members = nodes | group[0], [*group[1], *members]
+        groups = [*apart, (nodes, members)]
+    place = {workload: number for number, workload in enumerate(workloads)}
+    return [sorted(members, key=place.__getitem__) for _, members in groups]

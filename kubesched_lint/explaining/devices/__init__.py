@@ -1,0 +1,1 @@
+"""Why the devices of nodes do not suffice."""

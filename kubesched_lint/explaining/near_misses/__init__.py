@@ -1,0 +1,1 @@
+"""What somebody meant who wrote a name that nothing has."""

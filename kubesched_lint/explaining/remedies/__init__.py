@@ -1,0 +1,1 @@
+"""What would fix a finding: changes to one object, never how they are written."""

@@ -1,0 +1,65 @@
+"""The entry of a ResourceQuota that pods exceed: those of one workload, or those of several together."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+
+
+class Excess(Struct, frozen=True):
+    """An entry of a quota that the pods of some workloads exceed: amounts in the unit of its resource."""
+
+    entry: str
+    hard: int
+    taken: int
+    """Used by other pods: those that the set may preempt free their part of the quota."""
+    each: int
+    """What a pod uses; of several workloads, the largest."""
+    total: int
+    """What is used in the end."""
+    members: tuple[Workload, ...]
+
+
+def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
+    """Return the first entry that the pods of one workload exceed."""
+    for entry, hard in quota.hard.items():
+        each, taken = asked_of(it, entry), used(it, quota, entry, staying_beside_set(it.world).charged).least
+        total = taken + each * pods_wanted(it)
+        if each and total > hard:
+            return Excess(entry, hard, taken, each, total, (it.workload,))
+    return None
+
+
+def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
+    """Return the first entry that all workloads exceed of which none does alone."""
+    for entry, hard in quota.hard.items():
+        taken = staying_beside_set(world).charged.use(quota, entry).least
+        members = [it for it in map(world.member, drawing(quota, world)) if asked_of(it, entry) and pods_wanted(it)]
+        demands = [asked_of(it, entry) * pods_wanted(it) for it in members]
+        if len(members) > 1 and taken + max(demands) <= hard < taken + sum(demands):
+            largest = max(asked_of(it, entry) for it in members)
+            return Excess(entry, hard, taken, largest, taken + sum(demands), tuple(it.workload for it in members))
+    return None
+
+
+def is_live(quota: ResourceQuota, world: World) -> bool:
+    """Return whether the cluster has the quota already, and it refuses pods there."""
+    return quota.in_force and quota in _live(world)
+
+
+def premise(quota: ResourceQuota, world: World) -> str:
+    """Return what a proof about the quota assumes of it."""
+    if is_live(quota, world):
+        return f"quota {quota.name} stays as it is"
+    return f"quota {quota.name} exists before the pods, as it does whenever they are created again"
+
+
+@once_per_world
+def _live(world: World) -> frozenset[ResourceQuota]:
+    return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)

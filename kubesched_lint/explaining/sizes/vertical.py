@@ -1,0 +1,45 @@
+"""The VerticalPodAutoscaler of a workload: of the manifests or of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+
+
+def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
+    """Return the VerticalPodAutoscaler that sets its requests; None if none does, or several might.
+
+    Its ``source`` is None if only the cluster has it.
+    """
+    workload = it.workload
+    target = workload.ref if workload.custom is None else workload.custom.resource
+    found = _by_target(it.world).get(target, ())
+    return found[0] if len(found) == 1 else None
+
+
+@once_per_world
+def _by_target(world: World) -> Mapping[ObjectRef, Sequence[VerticalAutoscaler]]:
+    """Return the scaled object → its autoscalers that set requests."""
+    found: dict[ObjectRef, list[VerticalAutoscaler]] = {}
+    for scaler in _all(world):
+        if scaler.mode != "Off":
+            found.setdefault(scaler.target, []).append(scaler)
+    return found
+
+
+def _all(world: World) -> tuple[VerticalAutoscaler, ...]:
+    """Those of the manifests, with recommendations of the cluster where they have none, and the cluster's others."""
+    live = {} if world.cluster is None else {s.ref: s for s in world.cluster.inventory.vertical_autoscalers}
+    ours = (_with_status_of(live.pop(s.ref, None), s) for s in world.manifests.vertical_autoscalers)
+    return (*ours, *live.values())
+
+
+def _with_status_of(live: VerticalAutoscaler | None, scaler: VerticalAutoscaler) -> VerticalAutoscaler:
+    if live is None or scaler.recommended or live.target != scaler.target:
+        return scaler
+    return replace(scaler, recommended={name: replace(one, path=()) for name, one in live.recommended.items()})

@@ -1,0 +1,1 @@
+"""Why volumes keep pods from nodes."""

@@ -1,1 +1,0 @@
-"""Simulated events: the sets of outcomes of deploying, rolling out, scaling, draining and losing nodes."""

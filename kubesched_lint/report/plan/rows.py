@@ -1,0 +1,411 @@
+"""What a short plan tells: changed workloads, worst first, then what else gets worse or better; the rest is counted.
+
+Text, Markdown and HTML show these rows, so that they agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, SCALED, UPDATED, FieldChange, ObjectChange
+from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.pools import PoolChange
+from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
+from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE
+from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.base.text import SHOWN, brief, first_few, joined, many, plural
+from kubesched_lint.engine.model.workload import ROLLED_OUT
+from kubesched_lint.findings import Severity
+from kubesched_lint.linter.environments import once_each, with_environments
+from kubesched_lint.project.finding_changes import FindingChange
+from kubesched_lint.report.plan.result import names_of
+from kubesched_lint.report.plan.words import actions as action_words
+from kubesched_lint.report.plan.words import by_importance, consequences, finding_words
+from kubesched_lint.report.simulation.cell_reasons import UNLESS, cause_of, reasons, said, wants_nodes
+from kubesched_lint.report.verdict_words import (
+    FAILS,
+    FAILS_HERE,
+    LIKELY_OK,
+    MAY_FAIL,
+    NOT_CONCERNED,
+    OK,
+    WORST_FIRST,
+    event_title,
+    mark,
+    word,
+)
+from kubesched_lint.report.words import at
+
+_STARTS_NONE = "starts no rollout"
+_SPEC = re.compile(r"^(spec\.)?(jobTemplate\.spec\.)?(template\.)?(spec\.)?")
+_INNER = re.compile(r"\b(resources|rollingUpdate|strategy|updateStrategy)\.")
+_NAME = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+")
+_WORKLOADS = re.compile(
+    rf"{_NAME.pattern}(?:(?:, | and |, and ){_NAME.pattern}){{{SHOWN},}}(?: (?:… )?and (?P<more>\d+) (?:more|others))?"
+)
+"""A list of more objects than a reader wants in a line."""
+_BAD = (FAILS, FAILS_HERE, MAY_FAIL)
+_COUNT = re.compile(r"\b\d+\b")
+"""After a loss, Kubernetes' message counts fewer nodes; it gives the same cause."""
+
+
+class Effect(Struct, frozen=True):
+    """How some events end for a workload after the change, and did before."""
+
+    direction: str
+    events: tuple[str, ...]
+    ends: str
+    """``ok → fails (3/4)``"""
+    cause: str = ""
+    place: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it fails or may fail now, and was not known to be as bad."""
+        return bool(self.cause)
+
+    def text(self, *, others: bool = False) -> str:
+        """Return ``rollout: unknown → fails here (stuck): CAUSE (PATH:LINE)``; ``others``: beside another effect."""
+        place = f" ({self.place})" if self.place else ""
+        few = joined(self.events) if len(self.events) <= SHOWN else first_few(self.events)
+        events = many(len(self.events), "other event") if others and len(self.events) > SHOWN else few
+        return f"{events}: {self.ends}{f': {self.cause}' if self.cause else ''}{place}"
+
+
+class Entry(Struct, frozen=True):
+    """One workload or another object: what happens to it, and what that does."""
+
+    object: ObjectRef
+    name: str
+    action: str
+    place: str = ""
+    fields: str = ""
+    effects: tuple[Effect, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What stands below the effects: pods per zone, findings, help."""
+    direction: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All lines below the first; effects that need no cause share one."""
+        texts = [(effect.text(others=number > 0), effect.is_bad) for number, effect in enumerate(self.effects)]
+        bare = "; ".join(text for text, is_bad in texts if not is_bad)
+        return tuple(filter(None, (self.fields, *(text for text, is_bad in texts if is_bad), bare, *self.remarks)))
+
+    @property
+    def is_bad(self) -> bool:
+        return self.direction == WORSE or any(effect.is_bad for effect in self.effects)
+
+
+class Rows(Struct, frozen=True):
+    """The parts of a short plan, in the order of reading."""
+
+    changed: tuple[Entry, ...] = ()
+    elsewhere: tuple[Entry, ...] = ()
+    """Workloads that do not change and are established to end better or worse."""
+    findings: tuple[FindingChange, ...] = ()
+    """New findings that no entry tells."""
+    lines: tuple[str, ...] = ()
+    """What else gets worse or better, and what is counted."""
+    same: str = ""
+    """What is as before, counted."""
+
+
+def rows_of(plan: Plan) -> Rows:
+    """Return the rows of a plan."""
+    names = names_of(plan)
+    told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
+    severe = [change for change in plan.findings.changes if change.is_more_severe]
+    changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
+    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, severe))
+    own = {one.object for one in (*changed, *elsewhere)}
+    return Rows(
+        (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
+        elsewhere,
+        tuple(change for change in severe if change.finding.object not in own),
+        tuple(_lines(plan, names)),
+        _same(plan),
+    )
+
+
+def _entries(
+    told: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+) -> Iterator[tuple[Sequence[str], Entry]]:
+    """Yield the row of each workload with its environments.
+
+    Of the rows of one workload in several environments, that with a bad end has its findings, else the first.
+    """
+    effects = [tuple(_effects(one)) for one in told]
+    bad = {one.object for one, each in zip(told, effects, strict=True) if any(effect.is_bad for effect in each)}
+    given: set[ObjectRef] = set()
+    for one, each in zip(told, effects, strict=True):
+        is_home = one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each))
+        if is_home:
+            given.add(one.object)
+        about = [change for change in severe if change.finding.object == one.object]
+        ends = tuple(_in_words_of_lint(effect, about, one.environments) for effect in each)
+        yield one.environments, _entry(one, ends, names, about if is_home else ())
+
+
+def _once(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
+    """Return what a reader sees of each workload once, with the environments in which it holds."""
+    if not plan.environments:
+        return tuple(entry for _, entry in entries)
+    each = once_each(((where or plan.environments, entry) for where, entry in entries), plan.environments)
+    return tuple(replace(entry, name=with_environments(entry.name, where)) for entry, where in each)
+
+
+# --- one workload ----------------------------------------------------------------------------------------------------
+
+
+def _entry(
+    one: WorkloadPlan, effects: tuple[Effect, ...], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+) -> Entry:
+    change = one.change
+    return Entry(
+        one.object,
+        names[one.object],
+        "" if change is None else action_of(change),
+        "" if change is None else at(change.line or change.location),
+        "" if change is None else fields(change, is_short=True),
+        effects,
+        tuple(_remarks(one, severe, effects)),
+        one.direction,
+    )
+
+
+def action_of(change: ObjectChange) -> str:
+    """Return ``rolled out, 2 → 5 pods``, or ``updated, starts no rollout``."""
+    text = action_words(change).replace(f"{SCALED} ", "") if ROLLS_OUT in change.actions else action_words(change)
+    text = f"{text} pods" if ROLLS_OUT in change.actions and SCALED in change.actions else text
+    is_quiet = set(change.actions) <= {SCALED, UPDATED} and change.object.kind in ROLLED_OUT
+    return f"{text}, {_STARTS_NONE}" if is_quiet else text
+
+
+def fields(change: ObjectChange, *, is_short: bool = False) -> str:
+    """Return the changed fields with the values that may be shown; ``is_short``: without what the reader knows."""
+    shown = [each for each in change.fields if not (is_short and SCALED in change.actions and _is_size(each))]
+    return first_few([_field(each) for each in shown])
+
+
+def _is_size(field: FieldChange) -> bool:
+    return field.path[-1:] == ("replicas",)
+
+
+def _field(field: FieldChange) -> str:
+    text = _INNER.sub("", _SPEC.sub("", field.text)) or field.text
+    return f"{text} {field.before} → {field.after}" if field.before and field.after else text
+
+
+def _of_object(change: ObjectChange) -> Entry:
+    remarks = (change.remark,) if change.remark else ()
+    place = at(change.line or change.location)
+    return Entry(change.object, str(change.object), action_words(change), place, fields(change), remarks=remarks)
+
+
+def _beside_pools(plan: Plan) -> Iterator[ObjectChange]:
+    """Yield the changes of objects that no row of a pool tells."""
+    pools = {change.name for change in plan.pools}
+    yield from (c for c in plan.objects if c.object.kind != "NodePool" or f"pool {c.object.name}" not in pools)
+
+
+def _of_pool(change: PoolChange) -> Entry:
+    name = with_environments(change.name, change.environments)
+    where = ObjectRef("NodePool", "", change.name)
+    pods = (f"{many(change.pods, 'pod')} {plural(change.pods, 'runs', 'run')} on nodes that go",) if change.pods else ()
+    return Entry(where, name, change.action, at(change.location), first_few(change.fields), remarks=pods)
+
+
+# --- its events ------------------------------------------------------------------------------------------------------
+
+
+def _effects(one: WorkloadPlan) -> Iterator[Effect]:
+    """Yield what changes in words, the worst first; events that change alike share a line.
+
+    Of a workload that does not change itself, only the worst; the other events are counted.
+    """
+    groups: dict[tuple[str, str, str, str], list[CellChange]] = {}
+    for change in one.cells:
+        before, after = _word(change.before), _word(change.after)
+        if change.after is not None and _differs(change) and not _is_new(change):
+            cause = _cause(change.after) if after in _BAD else ""
+            groups.setdefault((change.direction, before, after, _COUNT.sub("", cause)), []).append(change)
+    ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
+    home = None if one.change is None else one.change.line or one.change.location
+    most = 1 if one.change is None else SHOWN
+    causes: set[str] = set()
+    for (_, _, after, _), changes in ranked[:most]:
+        cause = _cause(changes[0].after) if changes[0].after is not None and after in _BAD else ""
+        bare = cause.removesuffix(UNLESS)
+        yield _effect(changes, "" if bare in causes else cause, home)
+        causes.add(bare)
+    if not ranked and one.cells and all(map(_is_new, one.cells)):
+        yield Effect(OTHER, ("every event",), max(_word(c.after) for c in one.cells))
+    elif not ranked and one.change is not None and one.is_compared:
+        yield Effect(OTHER, ("every event",), "as before")
+    if len(ranked) > most:
+        events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
+        yield Effect(OTHER, tuple(events), "end otherwise, too")
+
+
+def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: Sequence[str]) -> Effect:
+    """Return the effect with the cause as a new finding about its event tells it: one cause has one sentence."""
+    for change in findings:
+        cause = change.finding.message.partition(": ")[2]
+        is_there = not where or not change.environments or not set(where).isdisjoint(change.environments)
+        if effect.cause and cause and is_there and event_title(change.finding.evidence.event) == effect.events[0]:
+            return replace(effect, cause=f"{cause}{UNLESS if effect.cause.endswith(UNLESS) else ''}")
+    return effect
+
+
+def _differs(change: CellChange) -> bool:
+    """Whether a reader of words sees two ends: the word, or the pods that run where more of them wait, or fewer."""
+    before, after = change.before, change.after
+    if _word(before) != _word(after):
+        return not {_word(before), _word(after)} <= {OK, LIKELY_OK}
+    return change.direction != OTHER and before is not None and after is not None and mark(before) != mark(after)
+
+
+def _is_new(change: CellChange) -> bool:
+    """Whether it is the ok of a new workload."""
+    return change.before is None and change.after is not None and _word(change.after) in (OK, LIKELY_OK, NOT_CONCERNED)
+
+
+def _word(cell: Cell | None) -> str:
+    return "" if cell is None else OK if cell.verdict == NONE else word(cell)
+
+
+def _cause(cell: Cell) -> str:
+    return f"{brief(cause_of(cell))}{UNLESS if wants_nodes(cell) else ''}"
+
+
+def _effect(changes: Sequence[CellChange], cause: str, home: Location | None) -> Effect:
+    """Return the effect; ``home`` is where the workload changes: a place in that file is no news."""
+    first = changes[0]
+    before, after = (_ending(cell, changes) for cell in (first.before, first.after))
+    is_bad = first.direction != BETTER and _word(first.after) in _BAD
+    return Effect(
+        first.direction,
+        tuple(event_title(change.event) for change in changes),
+        f"{before} → {after}" if before else after,
+        cause if is_bad else "",
+        at(first.location) if is_bad and not _is_in(home, first.location) else "",
+    )
+
+
+def _is_in(home: Location | None, place: Location | None) -> bool:
+    return home is not None and place is not None and home.path == place.path
+
+
+def _ending(cell: Cell | None, changes: Sequence[CellChange]) -> str:
+    """Return the word of a cell; for one event with the pods that run: ``fails (3/4)``."""
+    text = "" if cell is None else mark(cell).rstrip("!~")
+    shown = _word(cell)
+    return f"{shown} ({text})" if len(changes) == 1 and shown in _BAD and text else shown
+
+
+def _remarks(one: WorkloadPlan, findings: Sequence[FindingChange], effects: Sequence[Effect]) -> Iterator[str]:
+    if one.change is not None and one.change.remark:
+        yield one.change.remark
+    if one.zones is not None and all(map(any, one.zones)):
+        yield f"pods per zone in one placement: {' → '.join('/'.join(map(str, side)) for side in one.zones)}"
+    for before, after in one.weakened:
+        pods = f"{after.most} of {after.wanted}" if after.is_limited else f"all {after.wanted}"
+        yield f"one lost {after.domain} may now take {pods} pods at once (before: {before.most} of {before.wanted})"
+    if one.mend:
+        yield f"help: {one.mend}"
+    is_told = any(effect.cause for effect in effects)
+    for change in findings[:SHOWN]:
+        finding = change.finding
+        if not is_told:
+            yield finding_line(change)
+        if finding.help and not one.mend and (is_told or finding.severity is Severity.ERROR):
+            yield f"help ({finding.rule}): {finding.help}"
+    if len(findings) > SHOWN:
+        yield f"and {many(len(findings) - SHOWN, 'more finding')}: -v lists them"
+
+
+def finding_line(change: FindingChange) -> str:
+    """Return ``new warning set-does-not-fit: MESSAGE (PATH:LINE)``."""
+    finding = change.finding
+    new = "" if change.before is not None else "new "
+    message = _WORKLOADS.sub(_counted, brief(finding.message))
+    return f"{new}{finding_words(change)} {finding.rule}: {message} ({at(finding.location)})"
+
+
+def _counted(names: re.Match[str]) -> str:
+    """Return the number of objects in a list: ``8 workloads``."""
+    return many(len(_NAME.findall(names.group())) + int(names.group("more") or 0), "workload")
+
+
+# --- elsewhere -------------------------------------------------------------------------------------------------------
+
+
+def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    yield from _fewer_nodes(plan, names)
+    yield from _less(plan)
+    told = {one.object for one in plan.workloads if one.is_told}
+    yield from consequences(replace(plan, budgets=tuple(one for one in plan.budgets if one.object not in told)))
+    yield from _unknown(plan, names)
+    lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
+    if lost:
+        whose = list(dict.fromkeys(names[one.object] for one in lost))
+        yield f"was ok, now unknown: {many(len(whose), 'workload')} ({first_few(whose, most=SHOWN - 1)})"
+    metadata = [w for w in plan.workloads if w.change is not None and w.change.actions == (METADATA,)]
+    if metadata:
+        whose = list(dict.fromkeys(names[one.object] for one in metadata))
+        yield f"only metadata: {many(len(whose), 'workload')} ({first_few(whose)})"
+
+
+def _fewer_nodes(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    """Yield which workloads lose all nodes that they may use, and which some, whatever runs there."""
+    told = [(with_environments(names.get(o.object, o.object.title), o.environments), o) for o in plan.losses]
+    none = [name for name, loss in told if loss.after == 0]
+    some = [f"{name} {loss.before} → {loss.after}" for name, loss in told if loss.after]
+    if none:
+        yield f"{plural(len(none), 'loses', 'lose')} all nodes: {first_few(none)}"
+    if some:
+        yield f"may use fewer nodes: {first_few(some)}"
+
+
+def _less(plan: Plan) -> Iterator[str]:
+    """Yield the findings that are gone or less severe, those of one severity in one line."""
+    less = [change for change in plan.findings.changes if not change.is_more_severe]
+    for what in dict.fromkeys((change.after is None, finding_words(change)) for change in less):
+        alike = [change for change in less if (change.after is None, finding_words(change)) == what]
+        rules = list(dict.fromkeys(change.finding.rule for change in alike))
+        where = with_environments("", alike[0].environments)
+        is_gone = what[0] and not alike[0].is_waived
+        gone = f"{many(len(alike), alike[0].finding.severity.word)} gone{where}"
+        text = gone if is_gone else f"{many(len(alike), 'finding')} {what[1]}"
+        yield f"{text}: {first_few(rules)}"
+
+
+def _unknown(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    """Yield why it is unknown how changed workloads end, the commonest reason first."""
+    if plan.simulation is None:
+        return
+    changed = {one.object for one in plan.workloads if one.change is not None}
+    found = [reason for reason in reasons(plan.simulation) if reason.word == UNKNOWN]
+    refs = [[plan.simulation.workloads[number].ref for number in reason.cells] for reason in found]
+    told = [(reason, each) for reason, each in zip(found, refs, strict=True) if not changed.isdisjoint(each)]
+    for reason, each in told[:SHOWN]:
+        whose = first_few(list(dict.fromkeys(names.get(ref, ref.title) for ref in each)))
+        yield f"unknown for {whose}: {said(reason)}"
+    if len(told) > SHOWN:
+        yield f"unknown for {many(len(told) - SHOWN, 'more reason')}: -v lists them"
+
+
+def _same(plan: Plan) -> str:
+    unchanged = sum(plan.findings.unchanged.values())
+    same = [many(unchanged, "finding")] if unchanged else []
+    same += [many(plan.same, "workload")] if plan.same else []
+    parts = [f"as before: {joined(same)}"] if same else []
+    if plan.unknown:
+        are = plural(plan.unknown, "is", "are")
+        parts.append(f"{many(plan.unknown, 'workload')} {are} unknown before and after")
+    return "; ".join(parts)

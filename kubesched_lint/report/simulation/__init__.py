@@ -1,0 +1,1 @@
+"""The matrix of ``simulate`` as text, and the pictures beside it."""

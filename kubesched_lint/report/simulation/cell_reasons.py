@@ -1,0 +1,155 @@
+"""Why cells fail, may fail or are unknown, each reason once, with the workloads that it concerns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.answers.cells import BY_SCORES, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.answers.counted_cells import what_is_open
+from kubesched_lint.engine.answers.event_bounds import NO_NODE, NO_POD_NEAR
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.text import SHOWN, first_few, many
+from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.report.premises import without_more_nodes
+from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
+
+MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
+"""So many reasons of a word are listed; ``-v`` lists all."""
+UNLESS = ", unless an autoscaler adds a node"
+"""What is said of a cell of which ``wants_nodes`` is true."""
+_NUMBER = re.compile(r"\d+")
+_OF_NODES = re.compile(r"0/\d+")
+_VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
+"""A word with a digit: reasons that differ in such words only are one."""
+_BEYOND = "to follow it takes more steps than the limit, which --states raises"
+_A_PROOF = re.compile(r"^a proof[:;] ")
+"""What every such cell lacks; what follows says why."""
+_OF_A_QUOTA = re.compile(r" \(allows [^()]*\)$")
+"""What a quota allows to each of those that share it: ``-v`` has it."""
+_SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
+_QUOTED = re.compile(r"0/\d+ nodes are available: ")
+"""How a message of the scheduler begins: its words are not ours to change, so the first of several is an example."""
+_CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
+"""What a drain does, and no reason."""
+_REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
+
+
+class Reason(Struct):
+    """One reason of a word, and the cells that it explains: workload → cells."""
+
+    word: str
+    cause: str
+    cells: dict[int, list[Cell]]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.cells.values()))
+
+
+def reasons(simulation: SimulationReport) -> list[Reason]:
+    """Return the reasons of all cells that need one, by word, the commonest first.
+
+    What fails has one per workload, unless many share it. A cell whose workload has told its cause under a worse word
+    has no reason of its own.
+    """
+    cells = [(row.number, cell, cause_of(cell)) for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
+    told: set[tuple[int, str]] = set()
+    found: list[Reason] = []
+    for sought in MOST_REASONS:
+        of_word = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
+        new = [one for one in of_word if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
+        found += sorted(_by_cause(sought, new), key=lambda one: -one.size)
+        told.update((number, _alike(cause)) for number, _, cause in of_word)
+    return found
+
+
+def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[Reason]:
+    sharing: dict[str, set[int]] = {}
+    for number, _, cause in cells:
+        sharing.setdefault(_alike(cause), set()).add(number)
+    found: dict[Hashable, Reason] = {}
+    for number, cell, cause in cells:
+        alike = _alike(cause)
+        alone = sought in (FAILS, REFUSED) and len(sharing[alike]) <= SHOWN
+        reason = found.setdefault(number if alone else alike, Reason(sought, cause, {}))
+        reason.cells.setdefault(number, []).append(cell)
+        if not alone and not _QUOTED.match(cause):
+            reason.cause = _merged(reason.cause, cause)
+    return found.values()
+
+
+def _alike(cause: str) -> str:
+    return _VARIES.sub("#", cause)
+
+
+def cause_of(cell: Cell) -> str:
+    """Return why a cell is not ok, in one clause without the method that found it."""
+    if cell.verdict == UNKNOWN and cell.missing:
+        return "; ".join(dict.fromkeys(map(_lacking, cell.missing)))
+    if cell.verdict == BY_SCORES:
+        return f"{_plain(cell)} (only in orders that the default scores avoid)"
+    return _plain(cell)
+
+
+def wants_nodes(cell: Cell) -> bool:
+    """Whether a node that comes may help what fails here."""
+    is_open = word(cell) == FAILS_HERE and not cell.why.startswith(NO_POD_NEAR)
+    return is_open and any(premise.startswith(NO_MORE_NODES) for premise in cell.assumes)
+
+
+def _lacking(missing: str) -> str:
+    return _BEYOND if missing.endswith(work.WHY) else _OF_A_QUOTA.sub("", _A_PROOF.sub("", missing))
+
+
+def _plain(cell: Cell) -> str:
+    if cell.cause:
+        return cell.cause
+    if isinstance(cell.blamed, DisruptionBudget):
+        return f"PDB {cell.blamed.name} allows no further eviction"
+    cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
+    if cell.message and cause in (NO_NODE, ""):
+        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message)).rstrip(", ")
+    return without_more_nodes(cause) or MEANINGS[word(cell)]
+
+
+def _merged(one: str, other: str) -> str:
+    """Return the cause with the words in which two differ: ``zone a or b``, ``2 to 5 nodes``."""
+    if one == other:
+        return one
+    rest = iter(_VARIES.findall(other))
+    return _VARIES.sub(lambda found: _range(found.group(), next(rest, "")), one)
+
+
+def _range(one: str, other: str) -> str:
+    if other in one.split("|"):
+        return one
+    return f"{one}|{other}" if other else one
+
+
+def said(reason: Reason) -> str:
+    """Return the cause in words: the alternatives of what varies become a range of numbers, or the first names."""
+    return _VARIES.sub(lambda found: _alternatives(found.group().split("|")), reason.cause)
+
+
+def _alternatives(values: Sequence[str]) -> str:
+    if len(values) == 1:
+        return values[0]
+    if all(_NUMBER.fullmatch(value) for value in values):
+        numbers = sorted(map(int, values))
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(values) >= SHOWN and all(_OF_NODES.fullmatch(value) for value in values):
+        least, *_, most = sorted(values, key=lambda value: int(value[2:]))
+        return f"{least} to {most}"
+    return first_few(sorted(values), " or ", SHOWN - 1) if len(values) < SHOWN else f"{values[0]} or another"
+
+
+def events_of(cells: Iterable[Cell], all_events: Sequence[str]) -> str:
+    """Return the events of the cells, or their number where these are more than three."""
+    found = {cell.event for cell in cells}
+    titles = [event_title(event) for event in all_events if event in found]
+    return ", ".join(titles) if len(titles) <= SHOWN else many(len(titles), "event")

@@ -1,0 +1,182 @@
+"""The matrix of ``simulate`` for a terminal: a row per workload, a column per event."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import joined, many
+from kubesched_lint.engine.verdicts.matrix import Row
+from kubesched_lint.findings import Severity
+from kubesched_lint.linter.environments import unless_all, with_environments
+from kubesched_lint.printing import visible
+from kubesched_lint.report.cells import width
+from kubesched_lint.report.limits import MOST_LINES
+from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.verdict_words import (
+    LIKELY_OK,
+    NOT_CONCERNED,
+    OK,
+    event_title,
+    mark,
+    shade,
+    word,
+)
+from kubesched_lint.report.words import short_names, shortened
+
+_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN})
+_NAME_CELLS = 16
+"""Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
+
+
+def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool) -> Iterator[str]:
+    """Yield the matrix, in several blocks if the terminal is too narrow for all events."""
+    rows = list(simulation.rows)
+    folded = {} if every_row or len(rows) <= MOST_LINES else _folded(simulation)
+    yield from _table(simulation, [row for row in rows if _ref(simulation, row) not in folded], palette, room)
+    if folded:
+        yield _of_folded(list(folded.values()))
+
+
+def _ref(simulation: SimulationReport, row: Row) -> ObjectRef:
+    return simulation.workloads[row.number].ref
+
+
+def _folded(simulation: SimulationReport) -> Mapping[ObjectRef, str]:
+    """Return the workloads that a long matrix leaves out → the least certain word of their cells.
+
+    Those that are ok; beside one that fails, also those of which nothing bad is known.
+    """
+    words: dict[ObjectRef, set[str]] = {}
+    for row in simulation.rows:
+        words.setdefault(_ref(simulation, row), set()).update(map(word, row.cells))
+    quiet = {ref: each for ref, each in words.items() if each <= _QUIET}
+    least = {ref: next((one for one in (UNKNOWN, LIKELY_OK) if one in each), OK) for ref, each in quiet.items()}
+    is_bad = any(not each <= _QUIET for each in words.values())
+    return {ref: one for ref, one in least.items() if one != UNKNOWN or is_bad}
+
+
+def _of_folded(words: Sequence[str]) -> str:
+    """Return ``not shown: 5 workloads ok in every event, 2 of them likely (ok~), and 3 ok or unknown (--all)``."""
+    unknown, likely = words.count(UNKNOWN), words.count(LIKELY_OK)
+    some = f", {likely} of them likely (ok~)" if likely else ""
+    parts = [f"{many(len(words) - unknown, 'workload')} ok in every event{some}"] if len(words) > unknown else []
+    parts += [f"{unknown if parts else many(unknown, 'workload')} ok or unknown"] if unknown else []
+    return f"not shown: {joined(parts)} (--all)"
+
+
+def names_of(simulation: SimulationReport, numbers: Collection[int]) -> Sequence[str]:
+    """Return the names of some workloads; one that is told of in several environments stands once, with all of them."""
+    return _with_environments(simulation, _plain_names(simulation), numbers)
+
+
+def _with_environments(simulation: SimulationReport, names: Sequence[str], numbers: Collection[int]) -> Sequence[str]:
+    where = simulation.holds_in
+    environments: dict[str, dict[str, None]] = {}
+    for number in numbers:
+        environments.setdefault(names[number], {}).update(dict.fromkeys(where.get(number, ())))
+    every = simulation.environments
+    return [visible(with_environments(n, unless_all(tuple(each), every))) for n, each in environments.items()]
+
+
+def _plain_names(simulation: SimulationReport) -> Sequence[str]:
+    refs = [workload.ref for workload in simulation.workloads]
+    names = short_names(refs)
+    return [names[ref] for ref in refs]
+
+
+def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str, Row]:
+    """Return name → row; rows of one workload whose marks are the same in several environments are one."""
+    alike: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        key = (simulation.workloads[row.number].ref, *map(mark, row.cells))
+        alike.setdefault(key, []).append(row)
+    names = _plain_names(simulation)
+    return {_with_environments(simulation, names, [row.number for row in same])[0]: same[0] for same in alike.values()}
+
+
+def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, room: int) -> Iterator[str]:
+    if not rows:
+        return
+    named = _once_each(simulation, rows)
+    rows = list(named.values())
+    columns = [
+        [*_heads(event_title(event)), *(visible(mark(row.cells[i])) for row in rows)]
+        for i, event in enumerate(simulation.events)
+    ]
+    widths = [max(map(width, column)) for column in columns]
+    stubs = list(named)
+    if room and max(map(width, stubs)) + sum(widths) + 2 * len(widths) > room:
+        stubs = _below_namespaces(simulation, named, room - sum(widths) - 2 * len(widths))
+    yield from _blocks(columns, widths, stubs, rows, palette, room)
+
+
+def _below_namespaces(simulation: SimulationReport, named: Mapping[str, Row], most: int) -> list[str]:
+    """Return the names without their namespaces where one stands above; what is longer than ``most`` is cut."""
+    stubs, above = [], ""
+    for name, row in named.items():
+        namespace = simulation.workloads[row.number].ref.namespace
+        is_new, above = namespace != above, namespace
+        short = f"  {name.replace(f'{namespace}/', '', 1)}"
+        if most >= _NAME_CELLS:
+            short = shortened(short, most)
+        stubs.append(f"{namespace}\n{short}" if is_new else short)
+    return stubs
+
+
+def _blocks(
+    columns: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    stubs: Sequence[str],
+    rows: Sequence[Row],
+    palette: Palette,
+    room: int,
+) -> Iterator[str]:
+    """Yield the rows below their heads; once more for the columns that a line has no room for."""
+    stub = max(width(part) for each in stubs for part in each.split("\n"))
+    start = 0
+    while start < len(columns):
+        end, taken = start + 1, stub + 2 + widths[start]
+        while end < len(columns) and (not room or taken + 2 + widths[end] <= room):
+            taken += 2 + widths[end]
+            end += 1
+        if start:
+            yield ""
+        for number, named in enumerate(("", "", *stubs)):
+            texts = [_right(columns[i][number], widths[i]) for i in range(start, end)]
+            if number < 2:
+                texts = [palette.bold(text) if text.strip() else text for text in texts]
+            else:
+                texts = [_painted(text, rows[number - 2].cells[start + i], palette) for i, text in enumerate(texts)]
+            above, _, name = named.rpartition("\n")
+            if above:
+                yield palette.bold(above)
+            line = "  ".join((name + " " * (stub - width(name)), *texts)).rstrip()
+            if line or number > 1:
+                yield line
+        start = end
+
+
+def _heads(title: str) -> tuple[str, str]:
+    """Return the two lines of a column's head: ``zone`` above ``loss``."""
+    first, _, second = visible(title).partition(" ")
+    return (first, second) if second else ("", first)
+
+
+def _right(text: str, size: int) -> str:
+    return " " * (size - width(text)) + text
+
+
+def _painted(text: str, cell: Cell, palette: Palette) -> str:
+    match shade(cell):
+        case "fine" | "likely":
+            return palette.good(text)
+        case "bad" | "refused":
+            return palette.severity(Severity.ERROR, text)
+        case "depends" | "bad-here":
+            return palette.severity(Severity.WARNING, text)
+        case "unknown" | "by-scores":
+            return palette.severity(Severity.NOTE, text)
+    return palette.dim(text)

@@ -1,0 +1,221 @@
+"""What stands below the matrix of ``simulate``: each reason once, the counts, and what is assumed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plural
+from kubesched_lint.findings import Severity
+from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.simulation.cell_reasons import (
+    MOST_REASONS,
+    UNLESS,
+    Reason,
+    events_of,
+    reasons,
+    said,
+    wants_nodes,
+)
+from kubesched_lint.report.simulation.matrix_text import names_of
+from kubesched_lint.report.verdict_words import (
+    FAILS,
+    FAILS_HERE,
+    LIKELY_OK,
+    MAY_FAIL,
+    NOT_CONCERNED,
+    OK,
+    WORST_FIRST,
+    event_title,
+    word,
+)
+from kubesched_lint.report.words import at
+
+_SEVERITIES: Mapping[str, Severity] = {
+    REFUSED: Severity.ERROR,
+    FAILS: Severity.ERROR,
+    FAILS_HERE: Severity.WARNING,
+    MAY_FAIL: Severity.WARNING,
+    UNKNOWN: Severity.NOTE,
+}
+_FAILING: Mapping[str, tuple[str, str]] = {
+    FAILS: ("fails", "fail"),
+    FAILS_HERE: ("fails here", "fail here"),
+    MAY_FAIL: ("may fail", "may fail"),
+}
+"""The words that are verbs, for one workload and for several."""
+_STATES: Mapping[str, str] = {
+    REFUSED: "refused",
+    UNKNOWN: "unknown",
+    LIKELY_OK: "likely ok (ok~)",
+    OK: "ok",
+    NOT_CONCERNED: "inactive",
+}
+_HEADS: Mapping[str, str] = {
+    REFUSED: "refused",
+    FAILS: "fails (!)",
+    FAILS_HERE: "fails here",
+    MAY_FAIL: "may fail",
+    UNKNOWN: "unknown (?)",
+}
+_BAD_HERE = (FAILS_HERE, MAY_FAIL)
+_WORKLOADS = re.compile(r"[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+(, [A-Z][A-Za-z]+ [\w.-]+/[\w.-]+)*( and [\d,]+ more)?")
+
+
+def summary(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+    """Yield the reasons, the counts of workloads and the premises, each part after an empty line."""
+    told = list(_reasons(simulation, palette, room))
+    if told:
+        yield ""
+        yield from told
+    if simulation.rows:
+        yield ""
+        yield from wrapped(_counts(simulation), room, 2)
+        yield from wrapped(_assumed(simulation), room, 2)
+
+
+def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+    """Yield each word as a heading, and below it its reasons, the commonest first.
+
+    While some rollouts fail, workloads that fail only in later events are named without a reason.
+    """
+    every = _without_repeats(reasons(simulation))
+    has_rollouts = any(map(_is_of_a_rollout, every))
+    for word_, most in MOST_REASONS.items():
+        of_word = [reason for reason in every if reason.word == word_]
+        for helps in (False, True):
+            told = [reason for reason in of_word if _wants_nodes(reason) is helps]
+            if told:
+                more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
+                yield f"{palette.severity(_SEVERITIES[word_], _HEADS[word_])}{more}"
+                for line in _lines_of(simulation, told, most, has_rollouts=has_rollouts):
+                    yield from wrapped(f"  {line}", room, 4)
+
+
+def _lines_of(
+    simulation: SimulationReport, of_word: Sequence[Reason], most: int, *, has_rollouts: bool
+) -> Iterator[str]:
+    later = [r for r in of_word if has_rollouts and r.word in _BAD_HERE and not _is_of_a_rollout(r)]
+    told = [reason for reason in of_word if reason not in later]
+    most += len(told) == most + 1  # a line that says so would be as long
+    yield from (_told(simulation, reason) for reason in told[:most])
+    if len(told) > most:
+        left = {number for reason in told[most:] for number in reason.cells}
+        yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
+    if later:
+        yield _named_alone(simulation, later)
+
+
+def _is_of_a_rollout(reason: Reason) -> bool:
+    bad = reason.word in (FAILS, *_BAD_HERE)
+    return bad and any(cell.event in ("deploy", "rollout") for cells in reason.cells.values() for cell in cells)
+
+
+def _named_alone(simulation: SimulationReport, later: Iterable[Reason]) -> str:
+    """Return ``in later events: shop/payments, platform/zookeeper (-v)``: the matrix says which."""
+    numbers = dict.fromkeys(number for reason in later for number in reason.cells)
+    told = names_of(simulation, numbers)
+    return f"in later events: {first_few(told)} (-v)"
+
+
+def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
+    """Return the reasons; a workload that fails is told of once, and not again where it only fails here."""
+    kept: list[Reason] = []
+    failing: set[int] = set()
+    for reason in every:
+        cells = dict(reason.cells)
+        if reason.word == FAILS:
+            failing.update(cells)
+        elif reason.word == FAILS_HERE:
+            cells = {number: of_number for number, of_number in cells.items() if number not in failing}
+        if cells:
+            kept.append(Reason(reason.word, reason.cause, cells))
+    return kept
+
+
+def _wants_nodes(reason: Reason) -> bool:
+    return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
+
+
+def _told(simulation: SimulationReport, reason: Reason) -> str:
+    """Return ``shop/web (zone loss): CAUSE (PATH:LINE)``; more than one workload has no common line.
+
+    The matrix marks the events of what fails from the start, and of what is unknown in many.
+    """
+    names = names_of(simulation, reason.cells)
+    whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
+    cells = [cell for each in reason.cells.values() for cell in each]
+    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
+    when = f" ({events_of(cells, simulation.events)})" if is_of_few else ""
+    place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
+    line = f" ({at(place)})" if place is not None else ""
+    return f"{whose}{when}: {said(reason)}{line}"
+
+
+def worst(cells: Iterable[Cell]) -> str:
+    """Return the word of a workload: that of its worst cell."""
+    words = set(map(word, cells))
+    return next(each for each in WORST_FIRST if each in words)
+
+
+def _counts(simulation: SimulationReport) -> str:
+    """Return ``20 workloads (prod, staging): 1 fails, 3 may fail, 16 ok``, or ``3 workloads are ok``.
+
+    Each counts once, whatever the number of its environments, by its worst cell.
+    """
+    of_each: dict[ObjectRef, list[Cell]] = {}
+    for row in simulation.rows:
+        of_each.setdefault(simulation.workloads[row.number].ref, []).extend(row.cells)
+    counts = Counter(worst(cells) for cells in of_each.values() if cells)
+    told = f"{many(len(of_each), 'workload')}{f' ({first_few(simulation.environments)})' * bool(simulation.holds_in)}"
+    if len(counts) == 1:
+        (only,) = counts
+        are = "" if only in _FAILING else f"{plural(len(of_each), 'is', 'are')} "
+        return f"{told} {are}{_counted_as(only, len(of_each))}"
+    return (
+        f"{told}: {', '.join(f'{counts[one]} {_counted_as(one, counts[one])}' for one in WORST_FIRST if counts[one])}"
+    )
+
+
+def _counted_as(word_: str, count: int) -> str:
+    return plural(count, *_FAILING[word_]) if word_ in _FAILING else _STATES[word_]
+
+
+def _of_cells(simulation: SimulationReport) -> str:
+    """Return how many cells are unknown: the exit code does not count them."""
+    cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
+    return f": {sum(cell.verdict == UNKNOWN for cell in cells):,} of {many(len(cells), 'cell')}"
+
+
+def _assumed(simulation: SimulationReport) -> str:
+    """Return one line about what the verdicts assume, and how to learn more."""
+    holders = premises(simulation)
+    total = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
+    every = [premise for premise, cells in holders.items() if len(cells) == total][:1]
+    more = len(holders) - len(every) + len(simulation.background)
+    parts = [*every, f"{more} more"] if every and more else every
+    return f"assumes that {joined(parts)} (-v)" if every else "-v lists what is assumed, with traces"
+
+
+def premises(simulation: SimulationReport) -> dict[str, list[str]]:
+    """Return premise → the cells that rest on it, in words. Premises that differ in their workloads only are one."""
+    cells = [(row.number, cell) for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
+    alike: dict[str, set[str]] = {}
+    for premise in {premise for _, cell in cells for premise in cell.assumes}:
+        alike.setdefault(_WORKLOADS.sub("", premise), set()).add(premise)
+    holders: dict[str, list[str]] = {}
+    for number, cell in cells:
+        title = f"{simulation.workloads[number].ref.title} {event_title(cell.event)}"
+        for premise in dict.fromkeys(_for_all(premise, alike) for premise in cell.assumes):
+            holders.setdefault(premise, []).append(title)
+    return holders
+
+
+def _for_all(premise: str, alike: Mapping[str, Collection[str]]) -> str:
+    several = len(alike[_WORKLOADS.sub("", premise)]) > 1
+    return _WORKLOADS.sub("some workloads", premise, count=1) if several else premise

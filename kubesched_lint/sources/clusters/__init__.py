@@ -1,0 +1,1 @@
+"""Cluster files: what kubectl prints, snapshots, sketches, the node groups of Terraform."""

@@ -1,0 +1,188 @@
+"""Map a line of rendered output back to the source line, if it can be identified."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kubesched_lint.engine.base.places import Location, Path, Span
+from kubesched_lint.files import is_within
+from kubesched_lint.findings import InputError
+from kubesched_lint.sources.manifests.document import Document, Written
+from kubesched_lint.sources.manifests.yaml.fragments import (
+    Fragment,
+    counterpart,
+    existing,
+    fragments,
+    inline,
+    operations,
+    value_at,
+    within,
+)
+
+if TYPE_CHECKING:
+    from kubesched_lint.sources.manifests.document import Skipped, Unread
+
+_TOP = Span(1, 1, 1, 1)
+
+
+class KustomizeRendering(Struct, frozen=True, eq=False):
+    """The text that Kustomize rendered.
+
+    ``kustomizations`` are in the order in which they refer to one another, the rendered folder's first. ``starts`` maps
+    the first line of each document in ``text`` to the path of its source file.
+    """
+
+    text: str
+    how: str
+    kustomizations: tuple[Written, ...]
+    others: tuple[Written, ...]
+    starts: dict[int, str] = field(default_factory=dict)
+    mendable: str = ""
+    """The folder, without links, that the user named: a fix may change files in it, and no others. Empty if settings of
+    Flux or Argo CD are a part of the text, too.
+    """
+
+    def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
+        return replace(entry, rendering=self) if isinstance(entry, Document) else entry
+
+    @property
+    def files(self) -> tuple[Written, ...]:
+        return (*self.kustomizations, *self.others)
+
+    def origins(self, document: Document) -> Iterator[Fragment]:
+        origin = self._origin(document)
+        if origin is not None:
+            yield origin
+        yield from self._patches(document, origin)
+
+    def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
+        origin = self._origin(document)
+        found = self._written(document, path, origin)
+        if found is not None:
+            fragment, where = found
+            return Location(fragment.path, fragment.span(where, key=key and where[-1:] == path[-1:]))
+        return Location(document.path, document.span(path, key=key), self._near(document, path, origin))
+
+    def setting(self, document: Document, paths: Sequence[Path]) -> tuple[Fragment, tuple[Path, ...]] | None:
+        if not self.mendable:
+            return None
+        origin = self._origin(document)
+        found = [self._written(document, path, origin) for path in paths]
+        places = [place for place in found if place is not None]
+        homes = {(one.path, one.line, one.indent) for one, _ in places}
+        if len(places) != len(found) or len(homes) != 1:
+            return None
+        source = places[0][0]
+        if source.indent or not is_within(os.path.realpath(source.path), self.mendable):
+            return None
+        lengths = [len(existing(document.value, path)) for path in paths]
+        ends = (path[length:] for path, length in zip(paths, lengths, strict=True))
+        return source, tuple((*where, *end) for (_, where), end in zip(places, ends, strict=True))
+
+    def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
+        if origin is None:
+            return Location(self.kustomizations[0].path, _TOP)
+        where = counterpart(existing(document.value, path), document.value, origin.value)
+        return Location(origin.path, origin.span(where))
+
+    def _written(self, document: Document, path: Path, origin: Fragment | None) -> tuple[Fragment, Path] | None:
+        here = existing(document.value, path)
+        if origin is not None and here in ((), ("metadata",), ("metadata", "name"), ("kind",), ("apiVersion",)):
+            return origin, existing(origin.value, here)
+        patches = list(self._patches(document, origin))
+        objects = [one for one in (*patches, origin) if one is not None and isinstance(one.value, dict)]
+        places = [(one, counterpart(here, document.value, one.value)) for one in objects]
+        places = [(one, where) for one, where in places if len(where) == len(here)]
+        if len(here) < len(path):  # no source sets the value: use the nearest parent that a source sets
+            return places[-1] if places else None
+        value = value_at(document.value, here)
+        whole = (place for place in places if _same(value_at(place[0].value, place[1]), value))
+        part = (place for place in reversed(places) if isinstance(value, (dict, list)) and _is_part(place, value))
+        return (
+            next(whole, None)
+            or next(self._operations(patches, here, value), None)
+            or next(self._replicas(here, value, origin), None)
+            or next(part, None)
+        )
+
+    def _origin(self, document: Document) -> Fragment | None:
+        """Return the source document: of the same kind, with a name that the rendered name contains."""
+        path = self.starts.get(document.line)
+        text = next((one.text for one in self.files if one.path == path), None)
+        if path is None or text is None:
+            return None
+        alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in document.name]
+        return max(alike, key=lambda one: len(one.name), default=None)
+
+    def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
+        """Yield the patches of the object, the last applied first."""
+        names = {document.name, origin.name if origin else ""}
+        for kustomization in self.kustomizations:
+            for outer in fragments(kustomization.path, kustomization.text)[:1]:
+                for patch, target in self._listed(outer):
+                    if _targets(patch, target, document.kind, names):
+                        yield patch
+
+    def _listed(self, outer: Fragment) -> Iterator[tuple[Fragment, Any]]:
+        """Yield the patches of a kustomization, the last first, each with its target."""
+        for field_name in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+            entries = outer.value.get(field_name) if isinstance(outer.value, dict) else None
+            for number, entry in reversed(list(enumerate(entries if isinstance(entries, list) else ()))):
+                is_mapping = isinstance(entry, dict)
+                path = entry.get("path") if is_mapping else entry
+                where: Path = (field_name, number, "patch") if is_mapping else (field_name, number)
+                target = entry.get("target") if is_mapping else None
+                if isinstance(path, str) and "\n" not in path:
+                    yield from ((one, target) for one in reversed(self._beside(outer.path, path)))
+                elif existing(outer.value, where) == where:
+                    one = inline(outer, where)
+                    if one is not None:
+                        yield one, target
+
+    def _beside(self, kustomization: str, path: str) -> tuple[Fragment, ...]:
+        shown = os.path.normpath(os.path.join(os.path.dirname(kustomization), path))
+        return next((fragments(one.path, one.text) for one in self.others if one.path == shown), ())
+
+    def _operations(self, patches: Sequence[Fragment], here: Path, value: Any) -> Iterator[tuple[Fragment, Path]]:
+        for patch in patches:
+            for where, sets, given in operations(patch):
+                rest = here[len(sets) :]
+                if here[: len(sets)] == sets and existing(given, rest) == rest and _same(value_at(given, rest), value):
+                    yield patch, (*where, *rest)
+
+    def _replicas(self, here: Path, value: Any, origin: Fragment | None) -> Iterator[tuple[Fragment, Path]]:
+        for kustomization in self.kustomizations if here == ("spec", "replicas") and origin is not None else ():
+            for outer in fragments(kustomization.path, kustomization.text)[:1]:
+                entries = outer.value.get("replicas") if isinstance(outer.value, dict) else None
+                for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+                    named = isinstance(entry, dict) and origin is not None and entry.get("name") == origin.name
+                    if named and _same(entry.get("count"), value):
+                        yield outer, ("replicas", number, "count")
+
+
+def _same(written: Any, rendered: Any) -> bool:
+    """Return whether both are equal; ``1`` and ``true`` are equal in Python but not in YAML."""
+    return within(written, rendered) and within(rendered, written)
+
+
+def _is_part(place: tuple[Fragment, Path], value: Any) -> bool:
+    written = value_at(place[0].value, place[1])
+    return bool(written) and within(written, value)
+
+
+def _targets(patch: Fragment, target: Any, kind: str, names: set[str]) -> bool:
+    if not isinstance(target, dict):
+        return patch.kind == kind and patch.name in names
+    if target.get("kind") not in (None, "", kind):
+        return False
+    wanted = target.get("name")
+    try:
+        return not isinstance(wanted, str) or any(re.fullmatch(wanted, name) for name in names)
+    except re.error:
+        return False

@@ -1,0 +1,1 @@
+"""Objects of a cluster file, collected one by one into a cluster."""

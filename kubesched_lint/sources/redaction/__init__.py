@@ -1,0 +1,1 @@
+"""Pseudonyms for the names in a snapshot."""

@@ -1,0 +1,1 @@
+"""The configuration file of kube-scheduler, and what kube-scheduler refuses in it."""

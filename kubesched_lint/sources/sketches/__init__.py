@@ -1,0 +1,1 @@
+"""Sketches: a cluster in a few lines, read and written."""

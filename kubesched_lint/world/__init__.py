@@ -1,1 +1,0 @@
-"""The world in which every question is answered: manifests laid over a cluster, and each workload in it."""

@@ -28,7 +28,7 @@ from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, check_not_empty
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.engine.base.places import Location, ObjectRef
@@ -279,7 +279,7 @@ def simulate(
         *([("upgrade", upgrade if isinstance(upgrade, str) else "")] if upgrade else ()),
         *([("image-change", "")] if image_change else ()),
     )
-    wishes = Wishes(scale=sizes, suppose=supposed)
+    wishes = SimulationOptions(scale=sizes, suppose=supposed)
     simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), wishes=wishes)
     outcomes = (_outcome(simulation, row, cell) for row in simulation.rows for cell in row.cells)
     shortages = tuple(shortage.message for shortage in simulation.shortages)

@@ -14,7 +14,7 @@ from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.premises import node_premises, running_premises
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.explaining.crowding.port_crowds import crowds_of, own_nodes
-from kubesched_lint.explaining.crowding.ports import REASON, Crowd, PortUser, taken_by_running
+from kubesched_lint.explaining.crowding.ports import REASON, PortConflict, PortUser, taken_by_running
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 
 
@@ -27,7 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield _hazard(it, crowd)
 
 
-def _hazard(it: Member, crowd: Crowd) -> Hazard:
+def _hazard(it: Member, crowd: PortConflict) -> Hazard:
     """Count only the users whose pods surely ask for places, if these are too many; else it is a warning."""
     asked = _places_asked_for(it.world)
     sure = [user for user in crowd.users if asked.get(user.workload) == user.pods]

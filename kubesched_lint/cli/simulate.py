@@ -33,7 +33,7 @@ from kubesched_lint.commands.lint.unjudged import nothing_judged
 from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.engine.runs.courses import Effort
@@ -144,7 +144,7 @@ def simulate(
       kubesched-lint simulate --target prod-eu
     """
     settings = with_sets(context, settle(context, paths or ()), paths or ())
-    wishes = Wishes(
+    wishes = SimulationOptions(
         tuple(never_ready or ()),
         tuple(scale or ()),
         (
@@ -194,7 +194,7 @@ class _Asked(Struct, frozen=True):
     environments: tuple[str, ...]
     effort: Effort
     picture: str
-    wishes: Wishes
+    wishes: SimulationOptions
 
 
 def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport:

@@ -14,7 +14,7 @@ from kubesched_lint.engine.answers.cells import EventOutcome, outcome, outcomes
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.bounds.bounds import frame
 from kubesched_lint.engine.events.limits import MOST_STATES
-from kubesched_lint.engine.events.search.events import Phase, Story
+from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.node_events import cordon, drain, lose
 from kubesched_lint.engine.events.search.trace import replays, trace
 from kubesched_lint.engine.model.decode.nodes import decode_node
@@ -31,7 +31,7 @@ FIELDS = {
 }
 
 
-def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Story, Phase]]:
+def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Timeline, Phase]]:
     """Yield the simulated phases of a recorded case: (step index, name, story so far, phase)."""
     nodes = [decode_node(n) for n in case["nodes"]]
     workloads, others = [], []
@@ -41,7 +41,7 @@ def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Story, Phas
         else:
             others.append(decode_object(value, "default", None, i))
     applied = {i: decode_workload(s["apply"], "default") for i, s in enumerate(case["steps"]) if "apply" in s}
-    story = Story(
+    story = Timeline(
         nodes,
         gather(others),
         foreseen=[*workloads, *applied.values()],
@@ -66,7 +66,7 @@ def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _play(step: Mapping[str, Any], story: Story, applied: Any) -> Phase:
+def _play(step: Mapping[str, Any], story: Timeline, applied: Any) -> Phase:
     if applied is not None:
         return story.rollout(applied)
     if "scale" in step:
@@ -88,7 +88,7 @@ def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str
         yield {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}
 
 
-def _predicted(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
+def _predicted(story: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
     found = possible(story, phase)
     by = "search" if phase.sound else "bound"
     predicted: dict[str, dict[str, Any]] = {}
@@ -102,7 +102,7 @@ def _predicted(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
     return predicted
 
 
-def possible(story: Story, phase: Phase) -> dict[str, set[EventOutcome]]:
+def possible(story: Timeline, phase: Phase) -> dict[str, set[EventOutcome]]:
     """Return ``Kind/name`` → every possible outcome of the phase; if the search was cut short, a frame around them."""
     ends = outcomes(phase.transitions, phase.found.finals)
     if phase.sound:
@@ -208,7 +208,7 @@ def _within(one: tuple[object, ...], predicted: Iterable[tuple[object, ...]]) ->
     return True
 
 
-def _ends_replay(story: Story, phase: Phase, workload: str) -> bool:
+def _ends_replay(story: Timeline, phase: Phase, workload: str) -> bool:
     """Whether the least and the most bound pods each have a trace that the scheduler replays."""
     kind, _, name = workload.partition("/")
     number = next(n for (k, _, other), n in story.numbers.items() if (k, other) == (kind, name))

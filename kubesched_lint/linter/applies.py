@@ -15,7 +15,7 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.premises import node_premise
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.findings import Hazard
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
 
@@ -29,7 +29,7 @@ _ADDED = ("spread", "hard_spread", "min_domains", "spread_label_keys", "required
 """Features that the profile of a scheduler may add to pods."""
 
 
-class Carriers:
+class WorkloadsByFeature:
     """The workloads that rules report on; rules with equal kinds and features share the search."""
 
     def __init__(self, workloads: Sequence[Workload]) -> None:
@@ -106,7 +106,7 @@ def is_cut_short(hazard: Hazard, world: World) -> bool:
     return node_premise(world) in hazard.evidence.assumes
 
 
-def argues_of_pods(rule: Rule, judged: Judged) -> bool:
+def argues_of_pods(rule: Rule, judged: RuleResult) -> bool:
     """Whether a finding is about the fate of pods, not about the text of an object."""
     return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
 

@@ -15,7 +15,7 @@ from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import SKEWED
 from kubesched_lint.engine.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.findings import Hazard, Related
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.sources.manifests.document import location_of
 
@@ -30,7 +30,7 @@ def is_about_text(rule: Rule, hazard: Hazard) -> bool:
     return hazard.evidence.kind == "pattern" and "nodes" not in rule.needs and is_added(hazard.at)
 
 
-def with_configuration(judged: Judged, world: World) -> Judged:
+def with_configuration(judged: RuleResult, world: World) -> RuleResult:
     """Return a finding with the places in the configuration that cause it; unchanged if the manifest causes it."""
     if judged.workload is None:
         related = tuple(_related_of_set(judged, world))
@@ -53,7 +53,7 @@ def with_configuration(judged: Judged, world: World) -> Judged:
     return replace(judged, finding=changed)
 
 
-def _location(judged: Judged, it: Member) -> Location | None:
+def _location(judged: RuleResult, it: Member) -> Location | None:
     """Return the place of the pod spec if nothing that is written in it takes part."""
     path = it.pod.path
     is_bare = is_added(judged.hazard.at[len(path) : len(path) + 1])
@@ -66,7 +66,7 @@ def _related(profile: SchedulerProfile, what: str, path: Path) -> Iterator[Relat
         yield Related(location_of(profile.source, path), f"the {what} that the profile {profile.name} adds")
 
 
-def _related_of_set(judged: Judged, world: World) -> Iterator[Related]:
+def _related_of_set(judged: RuleResult, world: World) -> Iterator[Related]:
     """Yield the places of what profiles add to the pods of a finding about several workloads, if its text names it."""
     finding, hazard = judged.finding, judged.hazard
     text, refs = f"{finding.message} {finding.evidence.text}", {finding.object, *hazard.together}

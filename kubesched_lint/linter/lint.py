@@ -22,10 +22,13 @@ from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.explaining.refused import RefusedObjects, refused_objects
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
 from kubesched_lint.linter.alternatives import Alternatives
-from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
+from kubesched_lint.linter.applies import WorkloadsByFeature, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.duplicate_definitions import note_on
-from kubesched_lint.linter.judged import (
-    Judged,
+from kubesched_lint.linter.limits import LEAST_STEPS
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
+from kubesched_lint.linter.rule_results import (
+    RuleResult,
     assuming,
     finding_of,
     identity_of,
@@ -38,9 +41,6 @@ from kubesched_lint.linter.judged import (
     without_refused,
     without_wrong_types,
 )
-from kubesched_lint.linter.limits import LEAST_STEPS
-from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
 from kubesched_lint.linter.variants import Variants
 from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
 from kubesched_lint.rulebook.library import Rule
@@ -49,7 +49,7 @@ from kubesched_lint.sources.manifests.document import ChangedFileError, Document
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.cluster import Cluster
     from kubesched_lint.engine.placing.worlds import WhatIf
-    from kubesched_lint.linter.what_if import OfSet
+    from kubesched_lint.linter.what_if import ManifestVariant
 
 _NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"
 
@@ -63,7 +63,7 @@ def lint(
     *,
     is_refuting: bool = True,
     world: World | None = None,
-) -> tuple[Report, tuple[Judged, ...]]:
+) -> tuple[Report, tuple[RuleResult, ...]]:
     """Return the report and its findings with their rules and hazards, before waivers and baseline.
 
     ``world``: the manifests on the cluster without its transient states, if the caller has it already.
@@ -77,7 +77,7 @@ def lint(
 
 def _concluded(
     run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool, world: World | None
-) -> tuple[Report, tuple[Judged, ...]]:
+) -> tuple[Report, tuple[RuleResult, ...]]:
     manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
     if world is None:
@@ -150,16 +150,16 @@ class Run:
         self.manifests = manifests
         self.costs = costs
         self.options = options
-        self.judged: list[Judged] = []
+        self.judged: list[RuleResult] = []
         self.skipped: dict[Skip, None] = {}
         self.failed: dict[str, InputError] = {}
         self.ran = 0
         self.refusals: RefusedObjects = {}
-        self._carriers = Carriers(manifests.inventory.workloads)
-        self._homes: dict[tuple[object, ...], tuple[OfSet | None, int]] = {}
-        self._transient: tuple[WhatIf[Judged], ...] = ()
+        self._carriers = WorkloadsByFeature(manifests.inventory.workloads)
+        self._homes: dict[tuple[object, ...], tuple[ManifestVariant | None, int]] = {}
+        self._transient: tuple[WhatIf[RuleResult], ...] = ()
         self._unreported: dict[str, set[object]] = {}
-        self._judged_before: dict[tuple[object, ...], Sequence[Judged]] = {}
+        self._judged_before: dict[tuple[object, ...], Sequence[RuleResult]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
         for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # rejected objects first
@@ -185,7 +185,7 @@ class Run:
             self._skip(rule, reason)
         self.costs[rule.slug] = self.costs.get(rule.slug, 0) + share.spent
 
-    def _keep(self, judged: Judged, of_set: OfSet | None) -> None:
+    def _keep(self, judged: RuleResult, of_set: ManifestVariant | None) -> None:
         """Collect a finding; of one that several sets have, the most severe."""
         key = identity_of(judged)
         home, number = self._homes.get(key, (of_set, len(self.judged)))
@@ -209,10 +209,10 @@ class Run:
             if rests_on_nodes(rule) and not lacking(rule, world):
                 self._run_rule(rule, world)
 
-    def _tested(self, rule: Rule, world: World, of_set: OfSet | None) -> Iterator[Judged]:
+    def _tested(self, rule: Rule, world: World, of_set: ManifestVariant | None) -> Iterator[RuleResult]:
         """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
         rows = self._transient
-        found: Iterable[Judged]
+        found: Iterable[RuleResult]
         if of_set is None:
             found = self._judgements(rule, world)
         else:
@@ -223,14 +223,14 @@ class Run:
             if left is not None:
                 yield left
 
-    def _of_each_definition(self, rule: Rule, world: World, of_set: OfSet) -> Iterator[Judged]:
+    def _of_each_definition(self, rule: Rule, world: World, of_set: ManifestVariant) -> Iterator[RuleResult]:
         """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
         among = self._carriers if of_set is self.of_all else of_set.carriers
         carriers = among.of(rule, world) if rule.each == "workload" else (None,)
         if rule.every_definition or not of_set.has_duplicates:
             yield from self._judgements(rule, world, carriers)
             return
-        alone: Iterable[Sequence[Judged]] = (
+        alone: Iterable[Sequence[RuleResult]] = (
             self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world)
         )
         if rule.each == "set" or rule.about == "verdict":  # what counts the pods of all must not count a copy
@@ -248,7 +248,7 @@ class Run:
         return tuple(w for w in self.manifests.inventory.workloads if w.source in self.refusals)
 
     @cached_property
-    def of_all(self) -> OfSet | None:
+    def of_all(self) -> ManifestVariant | None:
         """Duplicate, suspended and rejected objects of all manifests; None without any, which is usual."""
         inventory = self.manifests.inventory
         if not (
@@ -258,9 +258,9 @@ class Run:
             or any(workload.suspended for workload in inventory.workloads)
         ):
             return None
-        from kubesched_lint.linter.what_if import OfSet
+        from kubesched_lint.linter.what_if import ManifestVariant
 
-        return OfSet(inventory, self.refused)
+        return ManifestVariant(inventory, self.refused)
 
     @cached_property
     def variants(self) -> Variants:
@@ -268,22 +268,22 @@ class Run:
         return Variants(Alternatives(self.manifests.inventory, self.options.together))
 
     @cached_property
-    def sets(self) -> Sequence[OfSet | None]:
+    def sets(self) -> Sequence[ManifestVariant | None]:
         """The sets that somebody may apply: all manifests, unless some are alternatives."""
         if self.of_all is None or len(self.variants.all) == 1:
             return (self.of_all,)
-        from kubesched_lint.linter.what_if import OfSet
+        from kubesched_lint.linter.what_if import ManifestVariant
 
         everything = self.manifests.inventory
-        return [OfSet(v.manifests, self.refused, v.judged, v.unsure, everything) for v in self.variants.all]
+        return [ManifestVariant(v.manifests, self.refused, v.judged, v.unsure, everything) for v in self.variants.all]
 
-    def _sets_for(self, rule: Rule) -> Sequence[OfSet | None]:
+    def _sets_for(self, rule: Rule) -> Sequence[ManifestVariant | None]:
         if rule.each not in ("workload", "set"):
             return (None,)
         is_of_all = rule.every_definition or (rule.each == "set" and rule.evidence == ("pattern",))
         return (self.of_all,) if is_of_all else self.sets
 
-    def home(self, judged: Judged) -> OfSet | None:
+    def home(self, judged: RuleResult) -> ManifestVariant | None:
         """The set that has a finding; None for one that is about no set."""
         return self.sets[0] if len(self.sets) == 1 else self._homes.get(identity_of(judged), (None,))[0]
 
@@ -291,7 +291,7 @@ class Run:
         """Return the last of the sets on the nodes of a world."""
         return world if self.sets[-1] is None else self.sets[-1].whole(world)
 
-    def current(self, judged: Iterable[Judged]) -> Iterator[Judged]:
+    def current(self, judged: Iterable[RuleResult]) -> Iterator[RuleResult]:
         """Yield the findings that lie in no older release: it is history, and who installs one names it."""
         for one in judged:
             newest = self.of_all and self.variants.alternatives.newest_beside(one.finding.location.path)
@@ -313,25 +313,27 @@ class Run:
             yield from note_on(list(differing.values()))
         yield from (f"not reported: {many(len(found), 'finding')} {which}" for which, found in self._unreported.items())
 
-    def _again(self, judged: Judged, world: World) -> Judged | None:
+    def _again(self, judged: RuleResult, world: World) -> RuleResult | None:
         """The same finding in another world; None if its rule does not report it there."""
         like = identity_of(judged)
         return next(
             (one for one in self._judged_in(judged.rule, judged.workload, world) if identity_of(one) == like), None
         )
 
-    def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
+    def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[RuleResult]:
         key = (rule.slug, workload, world)
         if key not in self._judged_before:
             self._judged_before[key] = tuple(self._judgements(rule, world, (workload,)))
         return self._judged_before[key]
 
-    def world_of(self, judged: Judged, world: World) -> World:
+    def world_of(self, judged: RuleResult, world: World) -> World:
         """Return the world with one definition of each object, including the finding's own."""
         of_set = self.home(judged)
         return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
 
-    def _judgements(self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None) -> Iterator[Judged]:
+    def _judgements(
+        self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None
+    ) -> Iterator[RuleResult]:
         """The findings of one rule, for all workloads or ``among`` some. A check that raises becomes one error."""
         subjects = self._subjects(rule, world, among)
         if not subjects:
@@ -395,14 +397,14 @@ class Run:
             line = getattr(error, "line", 0)  # errors of CEL expressions have their line in the card
             self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
 
-    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> Judged:
+    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> RuleResult:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
         it = None if workload is None else world.member(workload)
         if wanted is None and must_survive(rule, it, hazard, self.options):
             severity = Severity.ERROR
-        judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
+        judged = RuleResult(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
         if world.objects.schedulers:
             from kubesched_lint.linter.configured import with_configuration
 

@@ -6,27 +6,27 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.scenario.nodes.node_makers import Made, made_later
+from kubesched_lint.engine.scenario.nodes.node_makers import MadeByController, made_later
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.applies import rests_on_nodes
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.linter.unknown_classes import members_of
 
 _PLENTY = 1 << 20
 
 
-def things_made(error: Judged, world: World) -> Sequence[Made]:
+def things_made(error: RuleResult, world: World) -> Sequence[MadeByController]:
     """Return what no node has yet, and the pods of an error require."""
     if not rests_on_nodes(error.rule):
         return ()
     return list(dict.fromkeys(made for it in members_of(error, world) for made in made_later(it.pod, world)))
 
 
-def if_not_made(error: Judged, world: World) -> str:
+def if_not_made(error: RuleResult, world: World) -> str:
     return "; ".join(made.premise for made in things_made(error, world))
 
 
-def with_things_made(error: Judged, world: World) -> Sequence[World]:
+def with_things_made(error: RuleResult, world: World) -> Sequence[World]:
     """Return the world where each node has all of that; none if pools make nodes, or if more nodes may do harm, too.
 
     A spread counts only the domains of selected nodes.

@@ -15,10 +15,10 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
 from kubesched_lint.findings import Severity, pattern
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 
 
-def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
+def established(judged: Iterable[RuleResult], world_of: Callable[[RuleResult], World]) -> Iterator[RuleResult]:
     """Yield the findings; an error that a run in its world beats becomes a warning."""
     refuters: dict[World, Refuter] = {}
     for one in judged:
@@ -30,7 +30,7 @@ def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -
         yield _not_established(one, doubt) if doubt else one
 
 
-def _is_own_proof(one: Judged) -> bool:
+def _is_own_proof(one: RuleResult) -> bool:
     """Whether the rule proves what a run may beat: no verdict of the table, no warning that explains one.
 
     A run binds pods, and says nothing of what becomes of them on their nodes.
@@ -42,7 +42,7 @@ def _is_own_proof(one: Judged) -> bool:
     return is_error and one.rule.each in ("workload", "set") and not is_of_table
 
 
-def _claim(one: Judged, world: World) -> Claim | None:
+def _claim(one: RuleResult, world: World) -> Claim | None:
     """Return what an error claims: so many pods never find a node, or a rolling update never ends."""
     event, of = one.finding.evidence.event, _counted(one, world)
     if event not in ("deploy", "rollout") or not of:
@@ -52,7 +52,7 @@ def _claim(one: Judged, world: World) -> Claim | None:
     return replace(claim, verdict=BAD) if event == "rollout" else replace(claim, most=wanted - _pending(one, wanted))
 
 
-def _counted(one: Judged, world: World) -> tuple[Workload, ...]:
+def _counted(one: RuleResult, world: World) -> tuple[Workload, ...]:
     """Return the workloads whose pods the finding counts; none if the world has not all of them."""
     if not one.hazard.together:
         return () if one.workload is None else (one.workload,)
@@ -60,13 +60,13 @@ def _counted(one: Judged, world: World) -> tuple[Workload, ...]:
     return tuple(by_ref[ref] for ref in one.hazard.together) if by_ref.keys() >= set(one.hazard.together) else ()
 
 
-def _pending(one: Judged, wanted: int) -> int:
+def _pending(one: RuleResult, wanted: int) -> int:
     """The number of pods that the finding says wait: its value ``pending``, else all wanted pods. At least one."""
     pending = one.hazard.values.get("pending", wanted)
     return max(pending, 1) if isinstance(pending, int) else wanted
 
 
-def _not_established(one: Judged, doubt: str) -> Judged:
+def _not_established(one: RuleResult, doubt: str) -> RuleResult:
     evidence = pattern(f"a run contradicts the proof: {doubt}", assumes=one.finding.evidence.assumes)
     lowered = replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=lowered)

@@ -10,11 +10,11 @@ from kubesched_lint.engine.admission.schedulers import is_added
 from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.sources.manifests.document import Document
 
 
-def proposed(judged: Judged, world: World) -> Iterator[Remedy]:
+def proposed(judged: RuleResult, world: World) -> Iterator[Remedy]:
     """Yield the remedies that the rule's fix proposes, the best first, each with a title."""
     if is_added(judged.hazard.at):
         return  # the scheduler's configuration has it, the manifest does not
@@ -23,11 +23,11 @@ def proposed(judged: Judged, world: World) -> Iterator[Remedy]:
         yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
 
 
-def source_of(judged: Judged) -> Source | None:
+def source_of(judged: RuleResult) -> Source | None:
     return judged.hazard.source or (judged.workload.source if judged.workload else None)
 
 
-def is_any_written(findings: Iterable[Judged], world: World) -> bool:
+def is_any_written(findings: Iterable[RuleResult], world: World) -> bool:
     """Whether a rule proposes a change of a file that somebody wrote, for one of the findings.
 
     Only linting again shows whether the finding goes and no other comes: ``--diff`` does.
@@ -35,14 +35,14 @@ def is_any_written(findings: Iterable[Judged], world: World) -> bool:
     return any(_is_written(one, world) for one in findings if one.rule.fix)
 
 
-def _is_written(judged: Judged, world: World) -> bool:
+def _is_written(judged: RuleResult, world: World) -> bool:
     try:
         return any(_changes_a_file(remedy, judged) for remedy in proposed(judged, world))
     except Exception:  # --diff and --fix report it
         return False
 
 
-def _changes_a_file(remedy: Remedy, judged: Judged) -> bool:
+def _changes_a_file(remedy: Remedy, judged: RuleResult) -> bool:
     source = remedy.source or source_of(judged)
     if not isinstance(source, Document) or source.filled_in is not None:
         return False

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Finding, Report, errors_behind
-from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.rule_results import finding_of, numbered
 from kubesched_lint.linter.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.sources.manifests.document import sources_of

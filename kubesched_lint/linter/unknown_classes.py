@@ -11,10 +11,10 @@ from kubesched_lint.engine.model.policy import RuntimeClass
 from kubesched_lint.engine.placing.lacks import fits_nowhere
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.linter.applies import rests_on_nodes
-from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.rule_results import RuleResult
 
 
-def members_of(error: Judged, world: World) -> Iterator[Member]:
+def members_of(error: RuleResult, world: World) -> Iterator[Member]:
     """Yield the workload that an error is about, or each workload that takes part in it."""
     if error.workload is not None:
         yield world.member(error.workload)
@@ -25,7 +25,7 @@ def members_of(error: Judged, world: World) -> Iterator[Member]:
             yield world.member(workload)
 
 
-def unknown_classes(error: Judged, world: World) -> Sequence[str]:
+def unknown_classes(error: RuleResult, world: World) -> Sequence[str]:
     """Return the RuntimeClasses that the pods of an error name and that the cluster file does not tell of."""
     if not rests_on_nodes(error.rule):
         return ()
@@ -33,12 +33,12 @@ def unknown_classes(error: Judged, world: World) -> Sequence[str]:
     return list(dict.fromkeys(pod.runtime_class for pod in pods if not world.admission.tells_of_class(pod)))
 
 
-def if_they_add_nothing(error: Judged, world: World) -> str:
+def if_they_add_nothing(error: RuleResult, world: World) -> str:
     names = unknown_classes(error, world)
     return f"RuntimeClass {', '.join(names)} {'add' if len(names) > 1 else 'adds'} no nodeSelector and no tolerations"
 
 
-def with_other_classes(error: Judged, world: World) -> Sequence[World]:
+def with_other_classes(error: RuleResult, world: World) -> Sequence[World]:
     """Return the world in which unknown classes can help most: their selectors and overhead only close nodes.
 
     No world if closing nodes may help pods, too: a spread counts only the domains of selected nodes.

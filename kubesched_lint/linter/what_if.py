@@ -28,10 +28,10 @@ from kubesched_lint.engine.scenario.premises import HOSTS_STAY, SET_PREMISES, de
 from kubesched_lint.engine.scenario.world import once_per_world
 from kubesched_lint.engine.verdicts.what_if import Answers
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
+from kubesched_lint.linter.applies import WorkloadsByFeature, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
-from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
+from kubesched_lint.linter.rule_results import RuleResult, assuming, identity_of
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ _CHOSEN = "of the objects that are defined more than once, the definitions that 
 _MADE_ANEW = "its pods are recreated; running pods stay while the template is unchanged"
 
 
-def _confirmed(judged: Judged, again: Sequence[Judged | None]) -> Judged | None:
+def _confirmed(judged: RuleResult, again: Sequence[RuleResult | None]) -> RuleResult | None:
     found = _mildest(again)
     return None if found is None or None in again else _with_premises_of(judged, found)
 
 
-_FINDINGS: Answers[Judged] = Answers(assuming, _confirmed, members_of)
+_FINDINGS: Answers[RuleResult] = Answers(assuming, _confirmed, members_of)
 _row = _FINDINGS.unless
 
 
-def _with_premises_of(judged: Judged, found: Judged) -> Judged:
+def _with_premises_of(judged: RuleResult, found: RuleResult) -> RuleResult:
     """``found``, the finding of another world, with the premises that earlier rows added to ``judged``."""
     known = (*judged.hazard.evidence.assumes, *found.finding.evidence.assumes)
     for added in judged.finding.evidence.assumes:
@@ -64,22 +64,22 @@ def _with_premises_of(judged: Judged, found: Judged) -> Judged:
     return found
 
 
-def _mildest(again: Iterable[Judged | None]) -> Judged | None:
+def _mildest(again: Iterable[RuleResult | None]) -> RuleResult | None:
     return min((one for one in again if one is not None), key=lambda one: one.finding.severity, default=None)
 
 
 # -- errors: conditions that no other world can represent --------------------------------------------------------------
 
 
-def _has_own_scheduler(error: Judged, world: World) -> bool:
+def _has_own_scheduler(error: RuleResult, world: World) -> bool:
     return any(_own_schedulers(error, world))
 
 
-def _own_scheduler(error: Judged, world: World) -> str:
+def _own_scheduler(error: RuleResult, world: World) -> str:
     return "; ".join(dict.fromkeys(_own_schedulers(error, world)))
 
 
-def _own_schedulers(error: Judged, world: World) -> Iterator[str]:
+def _own_schedulers(error: RuleResult, world: World) -> Iterator[str]:
     """Yield what is assumed about the schedulers of the pods that an error is about."""
     if not rests_on_nodes(error.rule):
         return
@@ -90,26 +90,26 @@ def _own_schedulers(error: Judged, world: World) -> Iterator[str]:
         yield from own_plugins(pod)
 
 
-def _stands_already(error: Judged, world: World) -> bool:
+def _stands_already(error: RuleResult, world: World) -> bool:
     return error.workload is not None and stands_already(error.rule, world.member(error.workload), error.hazard)
 
 
-def _rests_on_spread(error: Judged, world: World) -> bool:
+def _rests_on_spread(error: RuleResult, world: World) -> bool:
     """Whether it says where pods find room: a quota, which creates none, does not ask where."""
     blames_quota = getattr(error.hazard.source, "kind", "") == "ResourceQuota"
     return rests_on_nodes(error.rule) and error.hazard.evidence.kind == "proof" and not blames_quota
 
 
-def _may_get_nodes(error: Judged, world: World) -> bool:
+def _may_get_nodes(error: RuleResult, world: World) -> bool:
     is_error = error.finding.severity is Severity.ERROR
     return is_error and rests_on_nodes(error.rule) and world.cluster is not None and world.is_elastic
 
 
-def _with_groups(error: Judged, world: World) -> Sequence[World]:
+def _with_groups(error: RuleResult, world: World) -> Sequence[World]:
     return tuple(filter(None, (with_groups(world),)))
 
 
-def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | None]) -> Judged:
+def _unless_nodes_come(error: RuleResult, world: World, again: Sequence[RuleResult | None]) -> RuleResult:
     """The error as it is with any number of further nodes of every group, if all groups are known; else a warning."""
     cluster = world.cluster
     assert cluster is not None
@@ -125,7 +125,7 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
     return replace(lowered, finding=replace(lowered.finding, if_complete=Severity.ERROR))
 
 
-def _of_any_number(error: Judged, groups: Sequence[str], more: Sequence[str]) -> Judged:
+def _of_any_number(error: RuleResult, groups: Sequence[str], more: Sequence[str]) -> RuleResult:
     """The error of the world with all node groups; its proof says that no number of their nodes helps."""
     evidence = error.finding.evidence
     evidence = replace(evidence, assumes=(*evidence.assumes, *more))
@@ -141,7 +141,7 @@ def _fargate(world: World) -> Sequence[str]:
     return ("no Fargate profile selects its pods",) if world.node_groups.has_fargate else ()
 
 
-def _asks_a_card(error: Judged, world: World) -> bool:
+def _asks_a_card(error: RuleResult, world: World) -> bool:
     return any(_unknown_to_cards(error, world))
 
 
@@ -151,7 +151,7 @@ def _of_cards(world: World) -> Sequence[Workload]:
     return tuple(workload for workload in world.manifests.workloads if workload.custom is not None)
 
 
-def _unknown_to_cards(error: Judged, world: World) -> Iterator[str]:
+def _unknown_to_cards(error: RuleResult, world: World) -> Iterator[str]:
     """Yield what the cards of custom resources do not know about the event of an error."""
     refs = {*error.hazard.together, *((error.workload.ref,) if error.workload else ())}
     for workload in _of_cards(world):
@@ -160,7 +160,7 @@ def _unknown_to_cards(error: Judged, world: World) -> Iterator[str]:
             yield f"the controller of {workload} makes no difference: {why}"
 
 
-def _assumed_of_variables(error: Judged, world: World) -> Sequence[str]:
+def _assumed_of_variables(error: RuleResult, world: World) -> Sequence[str]:
     """Return what is assumed about variables that Flux fills in, in the documents that an error is about."""
     sources = (error.source, *(it.workload.source for it in members_of(error, world)))
     filled = (getattr(source, "filled_in", None) for source in sources)
@@ -208,10 +208,10 @@ OF_ERRORS = (
 # -- transient states: cordons and transient taints --------------------------------------------------------------------
 
 
-def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
+def passed(premise_of_today: str, known: Container[object]) -> WhatIf[RuleResult]:
     """Return the row for findings of today's cluster; ``known`` has identities of findings that hold without it."""
 
-    def judge(judged: Judged, world: World, again: object) -> Judged | None:
+    def judge(judged: RuleResult, world: World, again: object) -> RuleResult | None:
         return None if identity_of(judged) in known else assuming(judged, premise_of_today)
 
     return WhatIf("the transient states of today were over", lambda judged, world: True, judge)
@@ -220,43 +220,43 @@ def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
 # -- findings about pods: conditions of the set ------------------------------------------------------------------------
 
 
-def _argues(judged: Judged) -> bool:
+def _argues(judged: RuleResult) -> bool:
     return judged.finding.evidence.kind in ("proof", "witness")
 
 
-def _is_suspended(judged: Judged, world: World) -> bool:
+def _is_suspended(judged: RuleResult, world: World) -> bool:
     return _argues(judged) and judged.workload is not None and bool(judged.workload.suspended)
 
 
-def _if_resumed(judged: Judged, world: World) -> str:
+def _if_resumed(judged: RuleResult, world: World) -> str:
     assert judged.workload is not None
     return resumed_premise(judged.workload)
 
 
-def _is_not_suspended(judged: Judged, world: World) -> bool:
+def _is_not_suspended(judged: RuleResult, world: World) -> bool:
     return _argues(judged) and not _is_suspended(judged, world)
 
 
-def _without_suspended(judged: Judged, world: World) -> Sequence[World]:
+def _without_suspended(judged: RuleResult, world: World) -> Sequence[World]:
     return (without_suspended(world),)
 
 
-def _reads_one(judged: Judged, world: World) -> bool:
+def _reads_one(judged: RuleResult, world: World) -> bool:
     return not judged.rule.every_definition
 
 
-def _rests_on_absence(judged: Judged, world: World) -> bool:
+def _rests_on_absence(judged: RuleResult, world: World) -> bool:
     evidence = judged.finding.evidence
     seems = evidence.kind == "pattern" and "set" in judged.rule.needs
     return seems or not set(SET_PREMISES).isdisjoint(evidence.assumes)
 
 
-def _if_absent(judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged | None:
+def _if_absent(judged: RuleResult, world: World, again: Sequence[RuleResult | None]) -> RuleResult | None:
     """The finding if no alternative makes the pods either: a part of the set is no proof that nobody makes them."""
     return None if None in again else judged
 
 
-class OfSet:
+class ManifestVariant:
     """One set that somebody may apply, and the conditions in it that findings depend on: duplicate objects, suspended
     and rejected workloads. ``judged`` are the workloads that rules report on; None: all. ``unsure`` are autoscalers
     that may be meant for another definition of their target, in another set. ``beside`` are the manifests of all sets,
@@ -276,14 +276,14 @@ class OfSet:
         self._beside = beside
         ours = set(manifests.workloads) if refused else ()
         self._refused = [workload for workload in refused if workload in ours]
-        self.carriers = Carriers(manifests.workloads if judged is None else judged)
+        self.carriers = WorkloadsByFeature(manifests.workloads if judged is None else judged)
         self._suspended = tuple(workload for workload in manifests.workloads if workload.suspended)
         self._duplicates = DuplicateDefinitions(manifests)
         self._views: dict[object, Sequence[World]] = {}
         self._parts: dict[object, World] = {}
 
     @cached_property
-    def rows(self) -> Sequence[WhatIf[Judged]]:
+    def rows(self) -> Sequence[WhatIf[RuleResult]]:
         """The rows that the set needs."""
         once = WhatIf("each object were defined once", _reads_one, self._of_definitions, self._with_one)
         itself = _row("it stayed suspended", _is_suspended, _if_resumed)
@@ -351,10 +351,12 @@ class OfSet:
                 for view in self.views(workload.source, world):
                     yield workload, view
 
-    def _with_one(self, judged: Judged, world: World) -> Sequence[World]:
+    def _with_one(self, judged: RuleResult, world: World) -> Sequence[World]:
         return self.views(judged.source, world)
 
-    def _of_definitions(self, judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged | None:
+    def _of_definitions(
+        self, judged: RuleResult, world: World, again: Sequence[RuleResult | None]
+    ) -> RuleResult | None:
         found = _mildest(again)
         if found is None:
             return None
@@ -362,17 +364,17 @@ class OfSet:
             return assuming(found, _REPLACED)
         return assuming(found, _CHOSEN) if None in again else found
 
-    def _with_all(self, judged: Judged, world: World) -> Sequence[World]:
+    def _with_all(self, judged: RuleResult, world: World) -> Sequence[World]:
         assert self._beside is not None
         return (self._part(self._beside, world),)
 
     # -- autoscalers that may be meant for another set
 
-    def _if_scaled(self, judged: Judged, world: World) -> str:
+    def _if_scaled(self, judged: RuleResult, world: World) -> str:
         names = first_few([f"{scaler.namespace}/{scaler.name}" for scaler in self._unsure], most=1)
         return f"{names} scales its target here, though another definition of it may be meant"
 
-    def _without_unsure(self, judged: Judged, world: World) -> Sequence[World]:
+    def _without_unsure(self, judged: RuleResult, world: World) -> Sequence[World]:
         key = ("unsure", world)
         if key not in self._parts:
             gone = set(self._unsure)
@@ -382,18 +384,18 @@ class OfSet:
 
     # -- what is suspended or refused
 
-    def _if_others_are(self, judged: Judged, world: World) -> str:
+    def _if_others_are(self, judged: RuleResult, world: World) -> str:
         return resumed_premise_of_others(self._suspended)
 
-    def _leans(self, judged: Judged, world: World) -> bool:
+    def _leans(self, judged: RuleResult, world: World) -> bool:
         """Whether a finding may come from pods of rejected workloads; False for findings about these workloads."""
         itself = any(judged.workload is workload for workload in self._refused)
         return _argues(judged) and rests_on_nodes(judged.rule) and not itself
 
-    def _if_mended(self, judged: Judged, world: World) -> str:
+    def _if_mended(self, judged: RuleResult, world: World) -> str:
         return f"the objects that the API server rejects are corrected: {', '.join(map(str, self._refused))}"
 
-    def _without_refused(self, judged: Judged, world: World) -> Sequence[World]:
+    def _without_refused(self, judged: RuleResult, world: World) -> Sequence[World]:
         return (self._taken(world),)
 
     def _taken(self, world: World) -> World:

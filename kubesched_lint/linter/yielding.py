@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import STATES_LAST
 from kubesched_lint.findings import Finding, Severity
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rule
 
 
-def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
+def explained(judged: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield the findings; one that explains a verdict has the verdict's severity and premises.
 
     Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example.
     """
-    verdicts: dict[ObjectRef, list[Judged]] = {}
+    verdicts: dict[ObjectRef, list[RuleResult]] = {}
     for one in judged:
         if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING:
             verdicts.setdefault(one.finding.object, []).append(one)
@@ -31,13 +31,13 @@ def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
         yield one if verdict is None else _as_severe(one, verdict)
 
 
-def _may_explain(one: Judged) -> bool:
+def _may_explain(one: RuleResult) -> bool:
     rule, finding = one.rule, one.finding
     is_cause = rule.about == "placement" and not rule.preview and finding.evidence.kind == "proof"
     return is_cause and finding.severity is Severity.WARNING and not one.is_set
 
 
-def _explains(one: Judged, verdict: Judged) -> bool:
+def _explains(one: RuleResult, verdict: RuleResult) -> bool:
     """Whether a verdict leaves at least as many pods missing, or has the same answer of the API server as its reason.
 
     What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
@@ -57,12 +57,12 @@ def _explains(one: Judged, verdict: Judged) -> bool:
     return pending <= max(missing, 1) if its == event else is_before and 0 < pending <= missing
 
 
-def _is_of_today(one: Judged) -> bool:
+def _is_of_today(one: RuleResult) -> bool:
     """Whether a finding rests on transient states of nodes."""
     return any(premise.startswith(STATES_LAST) for premise in one.finding.evidence.assumes)
 
 
-def _as_severe(one: Judged, verdict: Judged) -> Judged:
+def _as_severe(one: RuleResult, verdict: RuleResult) -> RuleResult:
     """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that.
 
     The error is about the verdict's event: a quota of the same set may come too late for the deploy, and stop the next
@@ -79,7 +79,9 @@ def _as_severe(one: Judged, verdict: Judged) -> Judged:
     return replace(one, finding=finding)
 
 
-def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] = lambda one: None) -> Iterator[Judged]:
+def without_yielding(
+    judged: Sequence[RuleResult], home: Callable[[RuleResult], object] = lambda one: None
+) -> Iterator[RuleResult]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
     An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
@@ -89,7 +91,7 @@ def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] 
     finding; two findings meet if they are of one set or of one source.
     """
     explains, tells = _explanations(judged, home)
-    parts: dict[Judged, list[Finding]] = {}
+    parts: dict[RuleResult, list[Finding]] = {}
     for one in judged:
         if one in explains and one.rule.about != "verdict":  # the same once more, in other words
             parts.setdefault(_last(one, explains), []).append(one.finding)
@@ -100,7 +102,7 @@ def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] 
             yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
 
 
-def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
+def not_ignored(judged: Iterable[RuleResult], options: Options) -> Iterator[RuleResult]:
     """Yield the findings that no override ignores; applied before rules yield to each other.
 
     Who ignores the finding that explains a verdict has accepted the verdict, too.
@@ -109,7 +111,7 @@ def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
         yield from judged
         return
     found = [(one, options.ignores(one.rule.slug, one.finding.location.path)) for one in judged]
-    ignored: dict[ObjectRef, list[Judged]] = {}
+    ignored: dict[ObjectRef, list[RuleResult]] = {}
     for one, is_ignored in found:
         if is_ignored and one.rule.about == "placement":
             ignored.setdefault(one.finding.object, []).append(one)
@@ -119,7 +121,7 @@ def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
             yield one
 
 
-_Explanations = Mapping[Judged, Judged]
+_Explanations = Mapping[RuleResult, RuleResult]
 """A finding → a better one."""
 
 
@@ -129,14 +131,14 @@ class _Findings:
     __slots__ = ("_all", "_numbered")
 
     def __init__(self) -> None:
-        self._all: list[Judged] = []
-        self._numbered: dict[tuple[str, object], list[tuple[int, Judged]]] = {}
+        self._all: list[RuleResult] = []
+        self._numbered: dict[tuple[str, object], list[tuple[int, RuleResult]]] = {}
         """A set, or a source → the findings with it."""
 
-    def add(self, one: Judged) -> None:
+    def add(self, one: RuleResult) -> None:
         self._all.append(one)
 
-    def meeting(self, one: Judged, home: Callable[[Judged], object]) -> Iterable[Judged]:
+    def meeting(self, one: RuleResult, home: Callable[[RuleResult], object]) -> Iterable[RuleResult]:
         """Return those of the same set or source, in their order."""
         own = home(one)
         if not self._numbered:
@@ -151,7 +153,9 @@ class _Findings:
 _ByRule = Mapping[tuple[str, ObjectRef], _Findings]
 
 
-def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) -> tuple[_Explanations, _Explanations]:
+def _explanations(
+    judged: Sequence[RuleResult], home: Callable[[RuleResult], object]
+) -> tuple[_Explanations, _Explanations]:
     """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
     about: dict[tuple[str, ObjectRef], _Findings] = {}
     counting: dict[tuple[str, ObjectRef], _Findings] = {}
@@ -160,8 +164,8 @@ def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) ->
         for ref in dict.fromkeys(one.hazard.together):
             if ref != one.finding.object:
                 counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
-    explains: dict[Judged, Judged] = {}
-    tells: dict[Judged, Judged] = {}
+    explains: dict[RuleResult, RuleResult] = {}
+    tells: dict[RuleResult, RuleResult] = {}
     slugs = _explaining(judged)
     for one in judged:
         found = [other for other in _better(one, slugs, about, counting, home) if _last(other, explains) is not one]
@@ -190,7 +194,7 @@ class _Explaining(NamedTuple):
         return self.verdicts if rule.preview and rule.about == "placement" else ()
 
 
-def _explaining(judged: Iterable[Judged]) -> _Explaining:
+def _explaining(judged: Iterable[RuleResult]) -> _Explaining:
     rules = {one.rule.slug: one.rule for one in judged}.values()
     return _Explaining(
         tuple(rule.slug for rule in rules if rule.about == "placement" and not rule.preview),
@@ -202,7 +206,7 @@ _CAUSED_BY = {"rollout": ("deploy",), "hpa-max": ("deploy", "rollout"), "scale-d
 """Event → the events that a bad end of it follows from: what stays Pending at first is Pending in a rollout, too."""
 
 
-def _tells_of(one: Judged, other: Judged) -> bool:
+def _tells_of(one: RuleResult, other: RuleResult) -> bool:
     """Whether another finding explains a verdict: it is about a bad end of the same event, or of one before it.
 
     Only a proof explains an error; a warning may say what lacks for a proof.
@@ -215,12 +219,12 @@ def _tells_of(one: Judged, other: Judged) -> bool:
 
 
 def _better(
-    one: Judged,
+    one: RuleResult,
     slugs: _Explaining,
     about: _ByRule,
     counting: _ByRule,
-    home: Callable[[Judged], object],
-) -> Iterator[Judged]:
+    home: Callable[[RuleResult], object],
+) -> Iterator[RuleResult]:
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
     is_error, by_verdict = finding.severity is Severity.ERROR, slugs.of(rule)
@@ -251,26 +255,26 @@ def _better(
                 yield other
 
 
-def _weighs_as_much(error: Judged, other: Judged) -> bool:
+def _weighs_as_much(error: RuleResult, other: RuleResult) -> bool:
     """Whether an error may yield to another finding: to an error, or to one that a user made less."""
     return other.finding.severity is Severity.ERROR or (error.rule.about == "verdict" and other.is_set)
 
 
-def _last(one: Judged, explains: _Explanations) -> Judged:
+def _last(one: RuleResult, explains: _Explanations) -> RuleResult:
     """Return the finding at the end of the explanations, which no other explains."""
     while one in explains:
         one = explains[one]
     return one
 
 
-def _same_place(one: Judged, other: Judged) -> bool:
+def _same_place(one: RuleResult, other: RuleResult) -> bool:
     """Whether the path of one begins with that of the other, in the same source."""
     mine, its = one.hazard.at, other.hazard.at
     shared = min(len(mine), len(its))
     return one.source is other.source and mine[:shared] == its[:shared]
 
 
-def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
+def _saw_more(one: RuleResult, better: Sequence[RuleResult]) -> bool:
     """Return whether a trial or a verdict left more pods waiting than all better findings explain.
 
     A finding without a count explains all; two on one object may count the same pods.

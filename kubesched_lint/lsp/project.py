@@ -59,7 +59,7 @@ class Outlook(Struct, frozen=True):
         return (f"{self.target}: " if self.target else "") + " · ".join(texts)
 
 
-class Said:
+class PublishedDiagnostics:
     """An answer, and what a reader sees of it."""
 
     def __init__(self, answer: Answer) -> None:
@@ -67,7 +67,7 @@ class Said:
         self.findings: Sequence[Finding] = tuple(open_findings(one_per_cause(answer.report)))
 
 
-_NOTHING = Said(Answer(Report(), {}))
+_NOTHING = PublishedDiagnostics(Answer(Report(), {}))
 
 
 class Project:
@@ -129,13 +129,13 @@ class Project:
 
     def judge_at_once(self) -> None:
         if self.sessions is not None:
-            self.said = Said(self.sessions.at_once())
+            self.said = PublishedDiagnostics(self.sessions.at_once())
 
     def judge(self, is_stopped: Callable[[], bool]) -> bool:
         """Run every rule. Return whether that was still to be done. Raises work.StoppedError."""
         if self.sessions is None or self._is_whole:
             return False
-        self.said = Said(self.sessions.whole(is_stopped))
+        self.said = PublishedDiagnostics(self.sessions.whole(is_stopped))
         self._is_whole = True
         return True
 

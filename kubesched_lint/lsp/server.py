@@ -15,10 +15,10 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
 
-from kubesched_lint.lsp.desk import Buffer, Desk
 from kubesched_lint.lsp.messages import Messages
 from kubesched_lint.lsp.project import Opener
 from kubesched_lint.lsp.protocol import Protocol, strict_converter
+from kubesched_lint.lsp.request_handler import Buffer, RequestHandler
 from kubesched_lint.lsp.uris import file_of, folder_of
 from kubesched_lint.lsp.worker import OutdatedError, Worker
 from kubesched_lint.report.words import utf8
@@ -40,7 +40,7 @@ class Server(LanguageServer):
         super().__init__("kubesched-lint", __version__, kind, None, Protocol, strict_converter)
         self._opener = opener
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.desk: Desk
+        self.desk: RequestHandler
         self.worker: Worker
 
     def begin(self) -> None:
@@ -49,7 +49,7 @@ class Server(LanguageServer):
         can = self.client_capabilities
         edit = can.workspace.workspace_edit if can.workspace else None
         unit = types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
-        self.desk = Desk(self._opener, self, unit, bool(edit and edit.document_changes))
+        self.desk = RequestHandler(self._opener, self, unit, bool(edit and edit.document_changes))
         self.worker = Worker(self.desk)
         self.worker.start()
 

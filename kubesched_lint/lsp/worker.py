@@ -22,7 +22,7 @@ class OutdatedError(Exception):
     """Somebody typed on before the answer to a question was there."""
 
 
-class Desk(Protocol):
+class RequestHandler(Protocol):
     """What the thread works on; nobody else calls it."""
 
     def settle(self) -> None:
@@ -39,7 +39,7 @@ class Desk(Protocol):
 
 
 class Worker(Thread):
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RequestHandler) -> None:
         super().__init__(name="kubesched-lint", daemon=True)
         self._desk = desk
         self._woken = Condition()

@@ -22,9 +22,9 @@ from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, Report
-from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.rule_results import numbered
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rule, Rulebook

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.transitions.hints import Hopeless
+from kubesched_lint.engine.events.transitions.hints import UnschedulableCache
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing import placing
@@ -85,7 +85,7 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
     worlds = [_drawn(seed) for seed in range(SETS)]
     found = _ends(worlds)
     helped = spared = waited = 0
-    add = Hopeless.add
+    add = UnschedulableCache.add
 
     def everywhere(*of: Any, hopeless: int) -> Preemption:
         nonlocal helped, spared
@@ -94,12 +94,12 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
         spared += hopeless != 0
         return result
 
-    def never(self: Hopeless, kind: int, pod: Pod, position: int, found: Diagnosis) -> bool:
+    def never(self: UnschedulableCache, kind: int, pod: Pod, position: int, found: Diagnosis) -> bool:
         nonlocal waited
-        waited += add(Hopeless(self._cluster), kind, pod, position, found)
+        waited += add(UnschedulableCache(self._cluster), kind, pod, position, found)
         return False
 
     monkeypatch.setattr(placing, "preempt", everywhere)
-    monkeypatch.setattr(Hopeless, "add", never)
+    monkeypatch.setattr(UnschedulableCache, "add", never)
     assert _ends(worlds) == found
     assert min(helped, spared, waited) > 100

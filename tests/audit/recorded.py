@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kubesched_lint.commands.audit.losses import Losses
-from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from tests.drain.recorded import Moment, cases, cluster_of, moments
@@ -53,7 +53,7 @@ def compared(path: Path) -> Iterator[Compared | str]:
 def _answers(case: str, moment: Moment) -> Iterator[Compared]:
     cluster = cluster_of(moment.objects)
     running = running_set(cluster)
-    losses = Losses(Now(cluster, running, running.premises(Options())))
+    losses = Losses(RunningCluster(cluster, running, running.premises(Options())))
     nodes = reduce(or_, map(dict(losses.places()).__getitem__, moment.step["lose"]))
     gone = losses.gone(nodes)
     is_counted = losses.has_room(gone, nodes)

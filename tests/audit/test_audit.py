@@ -32,10 +32,10 @@ from kubesched_lint.commands.audit.found import (
     Found,
 )
 from kubesched_lint.commands.audit.losses import Losses
-from kubesched_lint.commands.audit.now import Now
 from kubesched_lint.commands.audit.proving import Waits, surely_waiting
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.run import audit
+from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.commands.audit.spread import moved
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
@@ -233,8 +233,8 @@ def test_what_the_model_does_not_know_is_not_called_right() -> None:
 # --- shortcuts against plain counting ---------------------------------------------------------------------------------
 
 
-def now_of(cluster: Cluster) -> Now:
-    return Now(cluster, running_set(cluster), Premises())
+def now_of(cluster: Cluster) -> RunningCluster:
+    return RunningCluster(cluster, running_set(cluster), Premises())
 
 
 def generated(seed: int) -> Cluster:
@@ -320,7 +320,7 @@ def test_losses_are_proven_only_while_all_of_an_object_are(name: str, monkeypatc
     """Each proof places all pods anew; the finding tells nothing of those beside one that fails."""
     asked: dict[ObjectRef, list[bool]] = {}
 
-    def surely(now: Now, lost: frozenset[str], gone: Any, numbers: Any) -> dict[int, Waits]:
+    def surely(now: RunningCluster, lost: frozenset[str], gone: Any, numbers: Any) -> dict[int, Waits]:
         answers = surely_waiting(now, lost, gone, numbers)
         for number in numbers:
             crowd, pods = gone[number]

@@ -11,7 +11,7 @@ import pytest
 
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.losses import Losses
-from kubesched_lint.commands.audit.now import Crowd, Now
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -51,12 +51,14 @@ def _cleared(seed: int) -> int:
     return cleared
 
 
-def _now(cluster: Cluster) -> Now:
+def _now(cluster: Cluster) -> RunningCluster:
     running = running_set(cluster)
-    return Now(cluster, running, running.premises(Options()))
+    return RunningCluster(cluster, running, running.premises(Options()))
 
 
-def _after(now: Now, gone: Sequence[tuple[Crowd, int]], lost: NodeSet) -> Iterator[tuple[ClusterState, NodeSet]]:
+def _after(
+    now: RunningCluster, gone: Sequence[tuple[ReplicaGroup, int]], lost: NodeSet
+) -> Iterator[tuple[ClusterState, NodeSet]]:
     """Yield the state without the lost nodes, and that with empty ones, which knows of waiting pods."""
     without = all_running_pods(now.without(frozenset(now.lasting.names(lost)))).state
     yield without, without.index.all
@@ -70,7 +72,7 @@ def _after(now: Now, gone: Sequence[tuple[Crowd, int]], lost: NodeSet) -> Iterat
     now.state.undo(mark)
 
 
-def _stuck(gone: Sequence[tuple[Crowd, int]], among: NodeSet, state: ClusterState, random: Random) -> str:
+def _stuck(gone: Sequence[tuple[ReplicaGroup, int]], among: NodeSet, state: ClusterState, random: Random) -> str:
     """Return a lost pod that finds no node in some situation that others of them may have made; empty if none does."""
     seen = set[frozenset[tuple[tuple[int, int], int]]]()
 

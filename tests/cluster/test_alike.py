@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesched_lint.engine.cluster.pods.alike import alike
 from kubesched_lint.engine.events.start import others
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import SchedulerProfile
 from kubesched_lint.engine.placing.setting import setting_of
 from tests.devices.inventories import DRIVER
@@ -149,7 +149,7 @@ def test_pods_of_a_lost_node_keep_their_claim_away_until_they_are_deleted() -> N
     setting = setting_of(world)
     number = pod_types.join(setting.workloads[0], setting.pods[0], None)
     slot = pod_types.slot(number, 0)
-    oracle = Oracle(pod_types, setting.index, setting.objects)
+    oracle = PlacementModel(pod_types, setting.index, setting.objects)
     waiting = with_waiting(empty(2), slot, FRESH, 1)
     assert oracle.candidate_nodes(waiting, slot) == (0, 1)
     assert oracle.candidate_nodes(with_bound(waiting, 1, slot, 1), slot) == (1,)

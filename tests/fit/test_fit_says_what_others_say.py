@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fit.run import Fit, fit
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.verify.deployments import _read
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.commands.verify.recordings import read_cases
@@ -62,7 +62,7 @@ def test_simulate_scaled_to_one_more_has_the_same_ends(found, own) -> None:
     manifests = ManifestSet(Inventory(workloads=(replace(own, replicas=1),)))
     counts = counted.counts
     for size in {counts.least, counts.most, counts.most + 1} - {0, 1}:  # the set has one
-        wishes = Wishes(scale=(f"{own.name}={size}",))
+        wishes = SimulationOptions(scale=(f"{own.name}={size}",))
         matrix = simulate(manifests, cluster_of(found), Options(), (), Effort(), wishes=wishes)
         ((cell,),) = (row.cells for row in matrix.rows)
         assume(cell.verdict != UNKNOWN)

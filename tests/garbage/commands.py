@@ -30,7 +30,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.scheduler.devices import allocator
 from kubesched_lint.linter.lint import Run
 from kubesched_lint.linter.options import Options
-from kubesched_lint.lsp.desk import Buffer, Desk
+from kubesched_lint.lsp.request_handler import Buffer, RequestHandler
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import Sessions
@@ -292,7 +292,7 @@ def run_editor(random: Random) -> None:
     Path("garbage.yaml").unlink()
     path = str(Path("before.yaml").resolve())
     with watched() as raised:
-        desk = Desk(opener, _Client(), "utf-16", with_versions=True)
+        desk = RequestHandler(opener, _Client(), "utf-16", with_versions=True)
         desk.add(str(Path().resolve()))
         for version, text in enumerate([before, garbage, before]):
             desk.put(Buffer(Path(path).as_uri(), path, version, text))

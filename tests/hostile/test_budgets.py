@@ -18,7 +18,7 @@ from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.engine.answers.cells import UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import least
-from kubesched_lint.engine.bounds.competition.contention import Contender
+from kubesched_lint.engine.bounds.competition.contention import Competitor
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import positions
@@ -223,7 +223,7 @@ def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) 
     asked, rivals, copies, repelling = [], [], rooms.copies, least.repelling
     monkeypatch.setattr(rooms, "copies", lambda *a: asked.append(a) or copies(*a))
 
-    def counted(setting: Setting, number: int) -> list[tuple[str, Contender, int]]:
+    def counted(setting: Setting, number: int) -> list[tuple[str, Competitor, int]]:
         found = list(repelling(setting, number))
         rivals.extend(found)
         assert sum(times for _, _, times in found) == 2 * (len(setting.workloads) - 1)

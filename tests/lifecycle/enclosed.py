@@ -14,7 +14,7 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.limits import FEW_ALIKE
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
@@ -40,7 +40,7 @@ def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bo
     return bool(ends)
 
 
-def _met_at_least(setting: Setting, story: Story, *, preempting: bool) -> None:
+def _met_at_least(setting: Setting, story: Timeline, *, preempting: bool) -> None:
     """A search that is given up before it begins, because of the states that it would meet, meets no fewer."""
     states = story.phases[-1].found.states
     assert not Counting(setting).exceeds(range(len(setting.workloads)), states, preempting=preempting)

@@ -11,7 +11,7 @@ import yaml
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
@@ -83,7 +83,7 @@ def report_of(
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     options = Options(kubernetes_version=version)
-    wishes = Wishes(tuple(never_ready), tuple(scale), tuple(suppose), group_by)
+    wishes = SimulationOptions(tuple(never_ready), tuple(scale), tuple(suppose), group_by)
     return simulate(found, cluster, options, events, Effort(**effort), pictured, wishes=wishes)
 
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.releases import RECORDED
 from kubesched_lint.engine.bounds.closed_forms import placed
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.controllers.bounds import rolling_bounds
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.sizes import size_after
@@ -48,7 +48,7 @@ def running(draw, cluster, workload: Workload, *, changes: bool):
     """Some pods of one older template if that ``changes``, anywhere, as earlier templates and taints let them land."""
     app, tier = workload.name, draw(st.sampled_from(["", "old"]))
     old = draw(made(app, (workload.kind,), tier=tier)) if changes and draw(st.booleans()) else workload
-    pod = Story((), Inventory()).admitted(old, 9)
+    pod = Timeline((), Inventory()).admitted(old, 9)
     at = draw(st.lists(st.sampled_from([n.name for n in cluster]), max_size=3, unique=workload.kind == "DaemonSet"))
     return tuple(BoundPod(f"{app}-{i}", node, pod) for i, node in enumerate(at))
 
@@ -119,7 +119,7 @@ HASHED = {
 def test_pods_of_the_old_template_run_beside_those_of_the_new_one(event, old):
     """Two old pods and two new ones, one of each per node: a rollout to three ends so, whatever happens then."""
     cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
-    before = Story((), Inventory()).admitted(_apart(3, old), 9)
+    before = Timeline((), Inventory()).admitted(_apart(3, old), 9)
     runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", before) for i in range(2))}
     web = _apart(3, HASHED)
     scaler = Autoscaler("default", "web", web.ref, max_replicas=4)
@@ -143,7 +143,7 @@ def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_tem
         decode_workload(simulated.workload("Deployment", "web", 2, simulated.asking(cpu)), "default")
         for cpu in (old_cpu, "1500m")
     )
-    book = Story((), Inventory())
+    book = Timeline((), Inventory())
     waiting = tuple(BoundPod(f"web-{i}", "", book.admitted(w, 8 + i)) for i, w in enumerate((old, web)))
     setting = Setting((node,), Inventory(), (web,), {0: waiting}, {0: changes})
     assert not setting.is_settled(0)
@@ -225,7 +225,7 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     labels = {"app": "web"}
     body = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
     web = decode_workload({"kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}, "default")
-    runs = {0: (BoundPod("web-0", "n1", Story((), Inventory()).admitted(web, 9)),)}
+    runs = {0: (BoundPod("web-0", "n1", Timeline((), Inventory()).admitted(web, 9)),)}
     setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
     assert setting.keeps(0) == 0
     assert is_enclosed(setting, "deploy")

@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.bounds.competition import full_nodes
 from kubesched_lint.engine.bounds.competition.contenders import _selected as selected
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.shapes import shape
 from kubesched_lint.engine.events.start.stories import story_of
@@ -136,9 +136,9 @@ def test_each_end_of_a_deployment_is_continued_on_nodes_of_its_own(monkeypatch):
     """Four courses end far apart, and a rollout of each workload starts from all of them: one oracle would go to and
     fro. Whether they share one changes nothing else."""
     setting = setting_of(*(workload("Deployment", name, 3, asking("300m")) for name in "abc"))
-    original, ends = Story.oracle, []
+    original, ends = Timeline.oracle, []
     for oracle in (original, lambda self, place=0: original(self)):
-        monkeypatch.setattr(Story, "oracle", oracle)
+        monkeypatch.setattr(Timeline, "oracle", oracle)
         story = story_of(setting, range(3), expected=True, most_states=0, runs=4, seed=1)
         before = len(story.states)
         for one in setting.workloads:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.node_events import lose
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.events.transitions import oracle, preempting
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import Pod
@@ -31,7 +31,7 @@ def waiting(state: State) -> Iterator[tuple[int, int]]:
     yield from ((slot, position) for position, queue in enumerate(state.pinned) for slot, _, _ in queue)
 
 
-def check(story: Story) -> int:
+def check(story: Timeline) -> int:
     """How often no pod was tried."""
     passed = 0
     for phase in story.phases:
@@ -65,7 +65,7 @@ def even(app: str):
     return {"topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": app}}}]}
 
 
-def crowd(seed: int, priority: int = 0) -> Story:
+def crowd(seed: int, priority: int = 0) -> Timeline:
     """Pods that wait for company, for evenness, for others to keep away, and for room.
 
     With a ``priority``, those that wait for company or evenness preempt others.
@@ -110,13 +110,13 @@ def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
 
 def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods that a spread or an affinity counts may come, and others leave: else the same evictions would be in vain."""
-    asked, tries, original, trying = [], [], Oracle.any_eviction, preempting.any_eviction
+    asked, tries, original, trying = [], [], PlacementModel.any_eviction, preempting.any_eviction
 
     def counting(*of: Any) -> Any:
         tries.append(of)
         return trying(*of)
 
-    def checked(self: Oracle, state: State, slot: int, position: int, *more: Any) -> Any:
+    def checked(self: PlacementModel, state: State, slot: int, position: int, *more: Any) -> Any:
         before, found = len(tries), original(self, state, slot, position, *more)
         asked.append(found)
         if found is None and len(tries) == before and self.preempting:
@@ -125,7 +125,7 @@ def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.Monk
         return found
 
     monkeypatch.setattr(oracle, "any_eviction", counting)
-    monkeypatch.setattr(Oracle, "any_eviction", checked)
+    monkeypatch.setattr(PlacementModel, "any_eviction", checked)
     for seed in range(4):
         story = crowd(seed, priority=5)
         for size in (1, 9):

@@ -8,7 +8,7 @@ from kubesched_lint.commands.simulate import cron_jobs
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.controllers.daemonset import pinned, pinned_to
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
@@ -103,9 +103,9 @@ def test_a_suspended_cron_job_is_left_out_and_the_report_says_so():
 NODES = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 1000, "pods": 110}) for i in range(3))
 
 
-def adopted(*running: BoundPod) -> tuple[Story, int]:
+def adopted(*running: BoundPod) -> tuple[Timeline, int]:
     agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
-    story = Story(NODES, Inventory(), foreseen=[agent])
+    story = Timeline(NODES, Inventory(), foreseen=[agent])
     story.adopt(agent, running)
     return story, story.numbers["DaemonSet", "default", "agent"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import NONE
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.node_events import evict, join, uncordon
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.reading import manifest_set
@@ -23,7 +23,7 @@ def story(nodes, *objects):
 
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     made = manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory
-    found = Story(
+    found = Timeline(
         nodes[:1],
         replace(made, workloads=()),
         expected=False,

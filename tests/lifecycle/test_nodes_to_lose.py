@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import DEPENDS
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import lost_nodes
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
@@ -97,7 +97,7 @@ def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatc
     lost: list[list[str]] = []
     original = event_outcomes.lose
 
-    def losing(story: Story, names: list[str]) -> object:
+    def losing(story: Timeline, names: list[str]) -> object:
         lost.append(names)
         return original(story, names)
 

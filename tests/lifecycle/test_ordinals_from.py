@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.decode.objects import decode_object, gather
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
@@ -27,10 +27,10 @@ def database(start: int, replicas: int = 2):
     return gather([decode_object(written, "default")]).workloads[0]
 
 
-def adopted(start: int, *numbers: int) -> tuple[Story, set[str]]:
+def adopted(start: int, *numbers: int) -> tuple[Timeline, set[str]]:
     """A story that begins with db-5 and so on, and the claims that its pods have."""
     db = database(start)
-    story = Story(sketch(1, "ab").inventory.nodes, Inventory())
+    story = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
     story.adopt(db, [BoundPod(f"db-{n}", "w-a", db.pod) for n in numbers], changed=False)
     (state,) = story.states
     oracle = story.oracle()
@@ -49,7 +49,7 @@ def test_a_pod_that_runs_has_the_claim_of_its_own_number():
 def test_pods_below_the_first_ordinal_go():
     """db-5 runs, and the manifest now begins at 6: db-6 and db-7 are made, and db-5 is condemned."""
     plain = replace(database(6), claim_templates=())
-    story = Story(sketch(1, "ab").inventory.nodes, Inventory())
+    story = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
     story.adopt(plain, [BoundPod("db-5", "w-a", plain.pod)], changed=False)
     story.rollout(plain)
     ordinals = {

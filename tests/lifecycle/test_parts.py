@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kubesched_lint.engine.bounds import parts
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.model.inventory import Inventory

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.engine.answers.cells import outcome as counted
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.trace import replays, trace
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
@@ -126,7 +126,7 @@ def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster,
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in (web, db)))
     web = replace(web, pod=replace(web.pod, priority=1000))
     workloads = [web, db]
-    story = Story(cluster, Inventory(), foreseen=workloads, preempting=True)
+    story = Timeline(cluster, Inventory(), foreseen=workloads, preempting=True)
     story.deploy(workloads, together=together)
     tiny = tiny_explorer.TinyExplorer(cluster, workloads, [[story.admitted(w, 0)] for w in workloads], expected=True)
     tiny.preempting = True
@@ -143,7 +143,7 @@ def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster,
         assert _sets(story) == {_outcome(e, [1, 0]) for e in ends}
 
 
-def _sets(story: Story):
+def _sets(story: Timeline):
     transitions = story.phases[-1].transitions
     return {
         tuple(

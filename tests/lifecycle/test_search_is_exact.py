@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.engine.answers.cells import outcome as counted
 from kubesched_lint.engine.base.releases import RECORDED
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from tests import drawn as st
@@ -40,7 +40,7 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
     # Missed wake-ups are for the search alone: the tiny explorer's scheduler tries every pod at any time.
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in workloads))
     never_ready = [] if unready_from == "no" else [web.ref]
-    story = Story(
+    story = Timeline(
         cluster,
         Inventory(),
         foreseen=workloads,
@@ -74,7 +74,7 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
     assert _sets(story) == {_outcome(e, newest) for e in ends}
 
 
-def _sets(story: Story):
+def _sets(story: Timeline):
     transitions = story.phases[-1].transitions
     found = set()
     for state in story.states:

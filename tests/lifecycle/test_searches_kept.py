@@ -8,7 +8,7 @@ from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.competition.contention import contention_of
 from kubesched_lint.engine.bounds.least import least_placed
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import bare_story, story_of
 from kubesched_lint.engine.model.inventory import Inventory
@@ -74,7 +74,7 @@ def test_each_bad_cell_asks_the_same_index_for_its_message() -> None:
 def test_a_story_beyond_the_limit_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every bad cell of a large set asks for one; 2,000 of them took 20 s after the steps were used up."""
     entered = []
-    monkeypatch.setattr(Story, "enter", lambda story, workload: entered.append(workload))
+    monkeypatch.setattr(Timeline, "enter", lambda story, workload: entered.append(workload))
     setting = misspelt_beside_healthy()
     with work.within(0), pytest.raises(work.OutOfWorkError):
         story_of(setting, range(6), expected=True, most_states=0, runs=1)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 import yaml
 
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import seeded_stories, story_of
 from kubesched_lint.engine.events.states.states import with_bound
@@ -36,7 +36,7 @@ def _setting(seed: int) -> Setting:
     return setting_of(World(found.inventory, sketch(2, "abc", "2")))
 
 
-def _ends(deployed: Story, changed: Workload) -> list[object]:
+def _ends(deployed: Timeline, changed: Workload) -> list[object]:
     rolled, scaled = deployed.fork(), deployed.fork()
     rolled.rollout(changed)
     scaled.scale(changed.kind, changed.namespace, changed.name, 1)

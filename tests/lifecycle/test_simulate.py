@@ -263,7 +263,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     from msgspec.structs import replace
 
     from kubesched_lint.engine.answers.cells import outcome
-    from kubesched_lint.engine.events.search.events import Story
+    from kubesched_lint.engine.events.search.events import Timeline
     from kubesched_lint.engine.events.search.node_events import lose
     from kubesched_lint.engine.model.inventory import Inventory
     from kubesched_lint.engine.runs.event_outcomes import with_new_template
@@ -273,7 +273,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     body["kind"] = "StatefulSet"
     (db,) = read_manifests([str(manifest(tmp_path, body))], options).inventory.workloads
     db = replace(db, strategy=replace(db.strategy, partition=2))
-    story = Story(read_cluster(str(THREE)).inventory.nodes, Inventory(), foreseen=[db])
+    story = Timeline(read_cluster(str(THREE)).inventory.nodes, Inventory(), foreseen=[db])
     story.deploy([db], together=True)
     story.rollout(with_new_template(db))
     for node in [n.name for n in story.nodes[:5]]:

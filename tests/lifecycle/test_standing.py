@@ -12,7 +12,7 @@ from kubesched_lint.engine.controllers.replicaset import draws
 from kubesched_lint.engine.events.search.node_events import lose
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
-from kubesched_lint.engine.events.states.standing import Standing
+from kubesched_lint.engine.events.states.pods_by_node import PodsByNode
 from kubesched_lint.engine.events.states.states import (
     PodCounts,
     PodTypes,
@@ -71,7 +71,7 @@ def test_a_queue_keeps_the_objects_that_did_not_change() -> None:
 
 
 def test_counts_follow_every_part_of_a_state() -> None:
-    draw, standing, state = Random(4), Standing(pod_types(6), 4), empty(4)
+    draw, standing, state = Random(4), PodsByNode(pod_types(6), 4), empty(4)
     for _ in range(300):
         slot, position, change = draw.randrange(6), draw.randrange(4), draw.choice([1, 1, 2])
         match draw.randrange(5):

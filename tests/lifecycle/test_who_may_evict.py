@@ -7,7 +7,7 @@ import pytest
 from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import drivers, may_be_preempted
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.decode.workloads import decode_workload

@@ -122,7 +122,7 @@ def test_a_pod_that_no_list_shows_may_break_a_circle(known: str, severity: str) 
 
 def test_a_scale_down_that_ends_badly_is_a_warning() -> None:
     from kubesched_lint.findings import Hazard, proof
-    from kubesched_lint.linter.judged import severity_of
+    from kubesched_lint.linter.rule_results import severity_of
 
     rule = Rulebook.shipped().get("pods-stay-pending")
     for event, severity in (("deploy", "error"), ("scale-down", "warning")):

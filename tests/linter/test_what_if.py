@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.placing.worlds import WhatIf, surviving
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Report, Severity
-from kubesched_lint.linter.what_if import OF_ERRORS, OfSet
+from kubesched_lint.linter.what_if import OF_ERRORS, ManifestVariant
 from tests.linter.test_duplicate_definitions import ALONE, deployment, report
 
 Row = WhatIf[str]
@@ -109,5 +109,5 @@ def test_an_error_of_one_definition_stays_one_beside_what_is_suspended_and_refus
 
 
 def test_a_plain_set_needs_no_row() -> None:
-    assert OfSet(Inventory(), ()).rows == []
+    assert ManifestVariant(Inventory(), ()).rows == []
     assert len({one.name for one in OF_ERRORS}) == len(OF_ERRORS)

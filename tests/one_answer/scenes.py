@@ -23,10 +23,10 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.explaining import bad_ends
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
 from kubesched_lint.sources.manifests.loader import documents
@@ -63,7 +63,7 @@ class Scene(Struct, frozen=True, dict=True):
         return replace(self, effort=bad_ends.EFFORT)
 
     @cached_property
-    def linted(self) -> tuple[Report, tuple[Judged, ...]]:
+    def linted(self) -> tuple[Report, tuple[RuleResult, ...]]:
         before, bad_ends.EFFORT = bad_ends.EFFORT, self.effort
         try:
             return lint(self.manifests, self.cluster, self.options, RULES)
@@ -105,7 +105,7 @@ class Scene(Struct, frozen=True, dict=True):
         return [finding.object for finding in of if finding.severity is Severity.ERROR]
 
 
-def _counted(one: Judged) -> tuple[ObjectRef, ...]:
+def _counted(one: RuleResult) -> tuple[ObjectRef, ...]:
     return tuple(dict.fromkeys(one.hazard.together)) or (one.finding.object,)
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint import Hazard, ObjectRef, Report, Severity, policy, proof
-from kubesched_lint.linter.judged import finding_of, severity_of
+from kubesched_lint.linter.rule_results import finding_of, severity_of
 from kubesched_lint.project.rule_settings import SettingError
 from kubesched_lint.project.rule_settings import severity_of as severity_set
 from kubesched_lint.report.findings import as_json, as_sarif, as_text

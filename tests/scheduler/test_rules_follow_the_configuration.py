@@ -17,7 +17,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.applies import Carriers
+from kubesched_lint.linter.applies import WorkloadsByFeature
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -203,7 +203,7 @@ def test_an_own_rule_reads_what_is_written() -> None:
     cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
     manifests = manifest_set(documents("web.yaml", WEB.encode(), is_read), "default").inventory
     world = World(manifests, cluster)
-    carriers = Carriers(manifests.workloads)
+    carriers = WorkloadsByFeature(manifests.workloads)
     assert [w.name for w in carriers.of(written, world)] == ["web"]
     assert not carriers.of(replace(written, code=lambda: check), world)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.model.decode.objects import is_read
@@ -29,7 +29,7 @@ def setting(name: str, cluster: str) -> Setting:
     return setting_of(World(manifests.inventory, read_cluster(str(SEEDS / cluster))))
 
 
-def counts(story: Story) -> set[tuple[int, ...]]:
+def counts(story: Timeline) -> set[tuple[int, ...]]:
     """Pods per zone at each of the story's ends."""
     zones = sorted({node.labels[ZONE] for node in story.nodes})
     found = set()

@@ -30,10 +30,10 @@ from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.world import World as ProductsWorld
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
@@ -94,7 +94,7 @@ class Reading(Struct, dict=True):
         return ProductsWorld(self.manifests.inventory, self.cluster.without_transient())
 
     @cached_property
-    def judged(self) -> tuple[Report, tuple[Judged, ...]]:
+    def judged(self) -> tuple[Report, tuple[RuleResult, ...]]:
         return lint(self.manifests, self.cluster, OPTIONS, rulebook().select("strict"))
 
     @property

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell
 from kubesched_lint.engine.placing import attempts
 from tests.worlds.admission import NotCoveredError
@@ -103,7 +103,7 @@ class Drawn(Change):
     def __init__(self, seed: int, world: World) -> None:
         super().__init__(world)
         self._dice = Random(seed)
-        self.wishes = Wishes()
+        self.wishes = SimulationOptions()
         every = ["lose", "disconnect", "taint", "unlabel", "add", "scale"]
         kinds = self._dice.sample(every, self._dice.choice([1, 1, 2, 3]))
         for kind in kinds:
@@ -148,8 +148,8 @@ class Drawn(Change):
             self.wishes = replace_wishes(self.wishes, scale=(f"{meta['namespace']}/{meta['name']}={size}",))
 
 
-def replace_wishes(wishes: Wishes, **more: Any) -> Wishes:
-    return Wishes(**{"scale": wishes.scale, "suppose": wishes.suppose, **more})
+def replace_wishes(wishes: SimulationOptions, **more: Any) -> SimulationOptions:
+    return SimulationOptions(**{"scale": wishes.scale, "suppose": wishes.suppose, **more})
 
 
 def _tolerated(kind: Kind, taint: Value) -> bool:

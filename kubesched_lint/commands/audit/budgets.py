@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
-from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
+from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in, pods_of, ref_of
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.cluster.labelled import PodIndex
@@ -18,7 +18,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.running_set import Running
 
 
-def blocking(now: Now) -> Iterator[Found]:
+def blocking(now: RunningCluster) -> Iterator[Found]:
     """Yield budgets that allow no eviction today although they cover running pods, then pods that drains wait for."""
     for budget, covered in _covered(now, now.running.inventory.budgets):
         kept = [b for b in covered if b.node and not b.terminating and not b.outlasts_drains]
@@ -29,7 +29,7 @@ def blocking(now: Now) -> Iterator[Found]:
     yield from _bare(now)
 
 
-def unknown_budgets(now: Now) -> Iterator[str]:
+def unknown_budgets(now: RunningCluster) -> Iterator[str]:
     """Yield the budgets of which nobody knows whether they allow any eviction."""
     for budget, covered in _covered(now, [b for b in now.running.inventory.budgets if b.may_fail("")]):
         owners = {str(ref_of(b, None)) for b in covered if b.owner is not None and budget.may_fail(b.owner.kind)}
@@ -39,7 +39,9 @@ def unknown_budgets(now: Now) -> Iterator[str]:
             yield f"whether {ref} ({budget.bound}) allows any eviction: it needs the scale subresource of {names}"
 
 
-def _covered(now: Now, budgets: Sequence[DisruptionBudget]) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
+def _covered(
+    now: RunningCluster, budgets: Sequence[DisruptionBudget]
+) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
     names = {budget.namespace for budget in budgets}
     pods = [bound for bound in now.cluster.inventory.pods if bound.namespace in names]
     index = PodIndex(bound.pod for bound in pods)
@@ -75,7 +77,7 @@ def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence
     )
 
 
-def _held(now: Now) -> Iterator[Found]:
+def _held(now: RunningCluster) -> Iterator[Found]:
     """Yield the pods that terminate until somebody removes their finalizers."""
     by_owner: dict[ObjectRef, list[BoundPod]] = {}
     for bound in now.cluster.inventory.pods:
@@ -89,7 +91,7 @@ def _held(now: Now) -> Iterator[Found]:
         yield Found(DRAINS, Severity.WARNING, ref, text, evidence=FACT, pods=count, details=(("note", on),))
 
 
-def _bare(now: Now) -> Iterator[Found]:
+def _bare(now: RunningCluster) -> Iterator[Found]:
     bare = [b for b in now.cluster.inventory.pods if b.owner is None and b.node and not b.terminating]
     if bare:
         names = [f"{b.namespace}/{b.name}" for b in bare]

@@ -13,7 +13,7 @@ from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 
 if TYPE_CHECKING:
-    from kubesched_lint.commands.audit.now import Crowd
+    from kubesched_lint.commands.audit.running_cluster import ReplicaGroup
     from kubesched_lint.engine.cluster.state import ClusterState
 
 _WHOLE = 1 << 60
@@ -35,7 +35,7 @@ class Crowding:
     one of them is open whenever the pod comes.
     """
 
-    def __init__(self, gone: Sequence[tuple[Crowd, int]], lost: NodeSet, state: ClusterState) -> None:
+    def __init__(self, gone: Sequence[tuple[ReplicaGroup, int]], lost: NodeSet, state: ClusterState) -> None:
         self._gone = gone
         self._lost = lost
         self._state = state

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
-from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, place, pods_of
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.base.text import first_few, plural
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, only
@@ -29,7 +29,7 @@ _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
 
 
-def drifted(now: Now) -> Iterator[Found]:
+def drifted(now: RunningCluster) -> Iterator[Found]:
     """Yield a finding for each crowd and reason; cordons and passing taints are no drift."""
     for crowd in now.crowds:
         if crowd.bound[0].owner is not None and crowd.bound[0].owner.kind == "Node":
@@ -40,7 +40,7 @@ def drifted(now: Now) -> Iterator[Found]:
         yield from _beside_others(crowd, now)
 
 
-def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
+def _outside(crowd: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
     index = now.lasting.index
     if not crowd.nodes & wrong:
         return
@@ -54,7 +54,7 @@ def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> 
     yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
 
 
-def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
+def _beside_others(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     """Yield what required pod affinity and anti-affinity would refuse where the pods run."""
     if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
         return
@@ -75,7 +75,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
             yield _found(crowd, text, "InterPodAffinity", len(there), "")
 
 
-def _suspects(crowd: Crowd, state: ClusterState) -> Iterator[int]:
+def _suspects(crowd: ReplicaGroup, state: ClusterState) -> Iterator[int]:
     """Yield the positions where a pod that is refused may be beside one of the crowd: the domain holds one too many."""
     pod, index = crowd.pod, state.index
     found = index.all if pod.required_affinity else EMPTY
@@ -91,11 +91,11 @@ def _suspects(crowd: Crowd, state: ClusterState) -> Iterator[int]:
     return (position for position in crowd.positions if found >> position & 1)
 
 
-def _pods(crowd: Crowd, count: int) -> str:
+def _pods(crowd: ReplicaGroup, count: int) -> str:
     return f"{pods_of(crowd.ref, count)} {plural(count, 'runs', 'run')}"
 
 
-def _found(crowd: Crowd, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
+def _found(crowd: ReplicaGroup, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
     at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
     details = (
         ("descheduler", f"{strategy} evicts {plural(count, 'it', 'them')}{' if another node fits' if fits else ''}"),

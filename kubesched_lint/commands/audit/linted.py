@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.commands.audit.found import DRAINS, FACT, RETURN, RULES, Found, place_of
-from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
@@ -18,7 +18,7 @@ _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 """Families of rules about other events than the creation of all pods."""
 
 
-def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
+def lint_report(now: RunningCluster, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
     """Return the report of lint about what runs, before waivers: a snapshot holds no comments."""
     rules = [r for r in options.rules(rulebook) if r.audit != "not"]
     with work.within(MOST_STEPS // 2):
@@ -26,7 +26,7 @@ def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report,
     return report, {rule.slug: rule for rule in rules}
 
 
-def findings(now: Now, report: Report, rules: dict[str, Rule]) -> Iterator[Found]:
+def findings(now: RunningCluster, report: Report, rules: dict[str, Rule]) -> Iterator[Found]:
     """Yield the findings of lint; a proof about a first deployment says what happens if all the pods are made again."""
     runs = {crowd.ref for crowd in now.crowds}
     for finding in report.findings:

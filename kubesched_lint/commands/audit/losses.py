@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
-from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, decisive, place
 from kubesched_lint.commands.limits import MOST_RUNS
 from kubesched_lint.engine.admission.schedulers import owner_selector
 from kubesched_lint.engine.base import work
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class _Left(NamedTuple):
     """Pods of one crowd that wait after a loss."""
 
-    crowd: Crowd
+    crowd: ReplicaGroup
     pods: int
     surely: Waits
     says: str
@@ -50,7 +50,7 @@ class _Loss(NamedTuple):
 
     lost: str
     nodes: NodeSet
-    gone: Sequence[tuple[Crowd, int]]
+    gone: Sequence[tuple[ReplicaGroup, int]]
     parts: tuple[_Left, ...]
 
     @property
@@ -69,13 +69,13 @@ class _Loss(NamedTuple):
 class Losses:
     """The losses of single nodes and of single zones, one after another."""
 
-    def __init__(self, now: Now) -> None:
+    def __init__(self, now: RunningCluster) -> None:
         self._now = now
         self._proofs = 0
         self._looks = 0
         self.unfollowed: list[str] = []
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
-        self._room: dict[Crowd, int] = {}
+        self._room: dict[ReplicaGroup, int] = {}
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
 
@@ -92,14 +92,14 @@ class Losses:
         """Return (name, nodes) of each node and each zone that may be lost."""
         return (*((name, only(p)) for p, name in enumerate(self._now.lasting.index.names)), *self._zones.items())
 
-    def _of_nodes(self) -> Iterator[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]:
+    def _of_nodes(self) -> Iterator[tuple[str, NodeSet, Sequence[tuple[ReplicaGroup, int]]]]:
         """Yield name, nodes and ``gone`` of each node, except where all pods had room if the node were the fullest."""
         most = max(Counter(chain.from_iterable(crowd.positions for crowd in self._crowds)).values(), default=0)
         tight = EMPTY
         for crowd in self._crowds:
             if self._least_room(crowd) <= most:
                 tight |= crowd.nodes
-        there: dict[int, list[tuple[Crowd, int]]] = {position: [] for position in positions(tight)}
+        there: dict[int, list[tuple[ReplicaGroup, int]]] = {position: [] for position in positions(tight)}
         for crowd in self._crowds:
             for position, count in Counter(crowd.positions).items() if crowd.nodes & tight else ():
                 if position in there:
@@ -107,7 +107,9 @@ class Losses:
         for position, gone in there.items():
             yield self._now.lasting.index.names[position], only(position), gone
 
-    def _of(self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]) -> Iterator[Found]:
+    def _of(
+        self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[ReplicaGroup, int]]]]
+    ) -> Iterator[Found]:
         losses: dict[ObjectRef, dict[str, _Loss]] = {}
         left, skipped = MOST_RUNS, list[str]()
         for name, nodes, gone in places:
@@ -127,7 +129,7 @@ class Losses:
         for ref, several in losses.items():
             yield _finding(what, ref, [*several.values()], self._now.assumed)
 
-    def left(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Sequence[_Left] | None:
+    def left(self, nodes: NodeSet, gone: Sequence[tuple[ReplicaGroup, int]]) -> Sequence[_Left] | None:
         """Return what waits after nodes are lost; None after too many steps."""
         return work.tried(lambda: tuple(self.simulated(nodes, gone)), None, 2)
 
@@ -164,7 +166,9 @@ class Losses:
                 if not loss.is_proven:
                     open_.add(ref)
 
-    def proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], left: Sequence[_Left]) -> Sequence[_Left]:
+    def proven(
+        self, nodes: NodeSet, gone: Sequence[tuple[ReplicaGroup, int]], left: Sequence[_Left]
+    ) -> Sequence[_Left]:
         """Return some of what waits after nodes are lost, with what is proven of it."""
         open_ = {part.crowd for part in left if part.surely.pods < part.pods}
         pods = len(self._now.cluster.inventory.pods)
@@ -177,12 +181,12 @@ class Losses:
         proven = {gone[number][0]: waits for number, waits in sure.items()}
         return [part._replace(surely=proven.get(part.crowd, part.surely)) for part in left]
 
-    def gone(self, nodes: NodeSet) -> Sequence[tuple[Crowd, int]]:
+    def gone(self, nodes: NodeSet) -> Sequence[tuple[ReplicaGroup, int]]:
         """Return each crowd with pods on the nodes, and how many: those of the first node first."""
         found = [(crowd, crowd.on(nodes)) for crowd in self._crowds if crowd.nodes & nodes]
         return sorted(found, key=lambda one: lowest(one[0].nodes & nodes))
 
-    def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
+    def has_room(self, gone: Sequence[tuple[ReplicaGroup, int]], nodes: NodeSet) -> bool:
         """Whether every pod finds a node whatever the order.
 
         Each placement takes at most one node from the others, and most take only a part of its room.
@@ -195,16 +199,16 @@ class Losses:
             or work.tried(lambda: self._is_uncrowded(gone, nodes), False, 2)
         )
 
-    def _least_room(self, crowd: Crowd) -> int:
+    def _least_room(self, crowd: ReplicaGroup) -> int:
         """Return the least number of nodes that take one more pod now, over the domains of its spread; 0 if unknown."""
         if crowd not in self._room:
             self._room[crowd] = min(map(popcount, self.rooms(crowd, EMPTY)), default=0)
         return self._room[crowd]
 
-    def _is_open(self, crowd: Crowd, nodes: NodeSet, pods: int) -> bool:
+    def _is_open(self, crowd: ReplicaGroup, nodes: NodeSet, pods: int) -> bool:
         return min(map(popcount, self.rooms(crowd, nodes)), default=0) >= pods
 
-    def _is_uncrowded(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
+    def _is_uncrowded(self, gone: Sequence[tuple[ReplicaGroup, int]], nodes: NodeSet) -> bool:
         if self._looks > MOST_RUNS // 6:
             return False
         crowding = Crowding(gone, nodes, self._now.state)
@@ -213,7 +217,7 @@ class Losses:
         finally:
             self._looks += crowding.looks
 
-    def rooms(self, crowd: Crowd, lost: NodeSet) -> Sequence[NodeSet]:
+    def rooms(self, crowd: ReplicaGroup, lost: NodeSet) -> Sequence[NodeSet]:
         """Return the nodes that take one more pod, in each domain of its spread: the emptiest one is always open.
 
         Empty if one placement may take more than one node from others, so that counting does not suffice.
@@ -228,7 +232,7 @@ class Losses:
         # With too few domains even the emptiest one may be closed.
         return () if is_short_of_domains(hard[0], len(domains)) else [left & domain for domain in domains]
 
-    def simulated(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
+    def simulated(self, nodes: NodeSet, gone: Sequence[tuple[ReplicaGroup, int]]) -> Iterator[_Left]:
         """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""
         if any(_loses_domains(crowd.pod, nodes, self._now.lasting.index) for crowd, _ in gone):
             state = all_running_pods(self._now.without(frozenset(self._now.lasting.names(nodes)))).state
@@ -241,7 +245,7 @@ class Losses:
                     state.remove(held)
             yield from self._placed(gone, state, state.index.all & ~nodes)
 
-    def _placed(self, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
+    def _placed(self, gone: Sequence[tuple[ReplicaGroup, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
         crowds = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))
         queue = [Copies(crowd.pod, _owner(crowd), count) for crowd, count in crowds]
         placing = Placing(queue, state, among=among).run()
@@ -255,7 +259,7 @@ class Losses:
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
         index = self._now.lasting.index
-        spots: dict[ObjectRef, list[Crowd]] = {}
+        spots: dict[ObjectRef, list[ReplicaGroup]] = {}
         for crowd in self._crowds:
             spots.setdefault(crowd.ref, []).append(crowd)
         for ref, crowds in spots.items():
@@ -273,7 +277,7 @@ class Losses:
                 yield Found(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
 
 
-def _owner(crowd: Crowd) -> Selector | None:
+def _owner(crowd: ReplicaGroup) -> Selector | None:
     return None if crowd.workload is None else owner_selector(crowd.workload, crowd.pod.labels)
 
 
@@ -325,7 +329,7 @@ def _evidence(worst: _Loss, first: _Left, assumed: str) -> Iterator[tuple[str, s
         yield "note", f"proven for every order: {worst.surely} of them {plural(worst.surely, 'waits', 'wait')}"
 
 
-def _stays(crowd: Crowd) -> bool:
+def _stays(crowd: ReplicaGroup) -> bool:
     return crowd.workload is None or crowd.workload.stays
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.audit.now import Crowd, Now
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.limits import MOST_PODS
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.setting import Setting
@@ -41,14 +41,14 @@ class Waits(NamedTuple):
 
 
 def surely_waiting(
-    now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]], asked: Sequence[int]
+    now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]], asked: Sequence[int]
 ) -> dict[int, Waits]:
     """Return for some places in ``gone`` how many lost pods of the crowd wait after the loss, for every order."""
     setting = _after(now, lost, gone)
     return {number: _waits(setting, number) for number in asked}
 
 
-def _after(now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]]) -> Setting:
+def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> Setting:
     """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
     makers = [_maker(number, crowd, pods) for number, (crowd, pods) in enumerate(gone)]
     waiting: dict[Pod, list[Workload]] = {}
@@ -59,7 +59,7 @@ def _after(now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]]) ->
     return replace(setting_of(now.without(lost)), workloads=tuple(makers))
 
 
-def _maker(number: int, crowd: Crowd, pods: int) -> Workload:
+def _maker(number: int, crowd: ReplicaGroup, pods: int) -> Workload:
     return Workload(_MAKER, crowd.pod.namespace, f"{crowd.ref.name}-{number}", crowd.pod, replicas=pods)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
-from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, decisive, place
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.pod import Pod
@@ -14,14 +14,14 @@ from kubesched_lint.engine.scheduler.preemption import preempt
 from kubesched_lint.findings import Severity
 
 
-def not_returning(now: Now) -> Iterator[Found]:
+def not_returning(now: RunningCluster) -> Iterator[Found]:
     """Yield a finding for each crowd of which some pod could not come back."""
     for crowd in now.crowds:
         if crowd.comes_back and now.follows(crowd) and not crowd.pod.node_name:
             yield from _of(crowd, now)
 
 
-def _of(crowd: Crowd, now: Now) -> Iterator[Found]:
+def _of(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     if now.open_to(crowd) and not _own_keys(crowd.pod):
         return
     lost, seen = _lost(crowd, now.state)
@@ -48,7 +48,7 @@ def _of(crowd: Crowd, now: Now) -> Iterator[Found]:
     )
 
 
-def _lost(crowd: Crowd, state: ClusterState) -> tuple[list[int], tuple[int, Diagnosis, bool]]:
+def _lost(crowd: ReplicaGroup, state: ClusterState) -> tuple[list[int], tuple[int, Diagnosis, bool]]:
     """Return the positions of pods that could not come back, and for the first one what it would meet.
 
     (position, diagnosis, whether evicting others would make room).
@@ -64,7 +64,7 @@ def _lost(crowd: Crowd, state: ClusterState) -> tuple[list[int], tuple[int, Diag
     return lost, first
 
 
-def _alike(crowd: Crowd, state: ClusterState, *, is_open: bool) -> Iterable[list[int]]:
+def _alike(crowd: ReplicaGroup, state: ClusterState, *, is_open: bool) -> Iterable[list[int]]:
     """Return the positions of pods that leave the same behind: on one node, or in the same domains of their keys.
 
     ``is_open``: a node takes one more pod now. Otherwise all depends on the one node, as it does if that node holds
@@ -87,7 +87,7 @@ def _is_overfull(pod: Pod, position: int, state: ClusterState) -> bool:
     return any(state.requested(position, r) > state.index.allocatable(r)[position] for r in ("pods", *pod.requests))
 
 
-def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
+def _without_one(crowd: ReplicaGroup, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
     with state.undone():
         state.remove(placement_on(position, crowd, state))
         if not filter_node(crowd.pod, state, position):
@@ -98,7 +98,7 @@ def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int,
         return position, found, preempt(crowd.pod, found, state).chosen is not None
 
 
-def placement_on(position: int, crowd: Crowd, state: ClusterState) -> Placement:
+def placement_on(position: int, crowd: ReplicaGroup, state: ClusterState) -> Placement:
     """Return one pod of a crowd on a node."""
     ours = set(crowd.bound)
     return next(p for p in state.pods_on(position) if p.bound is not None and p.bound in ours)

@@ -25,8 +25,8 @@ from kubesched_lint.commands.audit.found import (
 )
 from kubesched_lint.commands.audit.linted import findings, lint_report
 from kubesched_lint.commands.audit.losses import Losses
-from kubesched_lint.commands.audit.now import Now
 from kubesched_lint.commands.audit.returning import not_returning
+from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.commands.audit.spread import uneven
 from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.engine.base import work
@@ -56,7 +56,7 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
 
 def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: str) -> Audit:
     running = running_set(cluster)
-    now = Now(cluster, running, running.premises(options))
+    now = RunningCluster(cluster, running, running.premises(options))
     waiting = waiting_pods(now.today)
     losses = Losses(now)
     unfollowed: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from kubesched_lint.commands.audit.found import FACT, SKEW, Found
-from kubesched_lint.commands.audit.now import Now, place_in
+from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
 from kubesched_lint.engine.model.workload import Workload
@@ -21,7 +21,7 @@ from kubesched_lint.findings import Severity
 _STRATEGY = "RemovePodsViolatingTopologySpreadConstraint"
 
 
-def uneven(now: Now) -> Iterator[Found]:
+def uneven(now: RunningCluster) -> Iterator[Found]:
     """Yield a finding for each workload and constraint whose domains differ by more than maxSkew today."""
     seen: set[object] = set()
     for crowd in now.crowds:
@@ -34,7 +34,9 @@ def uneven(now: Now) -> Iterator[Found]:
                 yield from _of(now, workload, crowd.pod, constraint, number)
 
 
-def _of(now: Now, workload: Workload, pod: Pod, constraint: SpreadConstraint, number: int) -> Iterator[Found]:
+def _of(
+    now: RunningCluster, workload: Workload, pod: Pod, constraint: SpreadConstraint, number: int
+) -> Iterator[Found]:
     counts = _counts(now, pod, constraint)
     skew = max(counts.values(), default=0) - least_count(constraint, counts.values())
     if skew <= constraint.max_skew:
@@ -57,7 +59,7 @@ def _of(now: Now, workload: Workload, pod: Pod, constraint: SpreadConstraint, nu
     )
 
 
-def _counts(now: Now, pod: Pod, constraint: SpreadConstraint) -> dict[str, int]:
+def _counts(now: RunningCluster, pod: Pod, constraint: SpreadConstraint) -> dict[str, int]:
     """Return pods that the constraint counts today in each of its domains."""
     index = now.lasting.index
     if constraint.is_hard:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from kubesched_lint.commands.audit.found import GATED, PENDING, Found
-from kubesched_lint.commands.audit.now import Now, decisive, place, pods_of, ref_of
+from kubesched_lint.commands.audit.running_cluster import RunningCluster, decisive, place, pods_of, ref_of
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.model.pod import BoundPod
@@ -17,7 +17,7 @@ _LONG = timedelta(minutes=15)
 """maxNodeProvisionTime of cluster-autoscaler: longer, and it gives up on a node."""
 
 
-def pending(now: Now, waiting: Iterable[Waiting], *, may_grow: bool) -> Iterator[Found]:
+def pending(now: RunningCluster, waiting: Iterable[Waiting], *, may_grow: bool) -> Iterator[Found]:
     """Yield a finding for each owner of waiting pods, and for each reason by the model."""
     workloads = {w.key: w for w in now.running.inventory.workloads}
     groups: dict[tuple[ObjectRef, str], list[Waiting]] = {}
@@ -47,14 +47,14 @@ def _others(first: Waiting, several: Sequence[Waiting]) -> Iterator[tuple[str, s
         yield "note", f"kube-scheduler says other words of {many(left, 'pod')} of them (--verbose shows them)"
 
 
-def _for_long(one: Waiting, now: Now) -> bool:
+def _for_long(one: Waiting, now: RunningCluster) -> bool:
     """Whether the pods have waited longer than an autoscaler takes to add a node."""
     since = [when for b in one.pods if b.unscheduled is not None and (when := time_of(b.unscheduled.since))]
     captured = time_of(now.cluster.captured_at)
     return bool(since) and captured is not None and captured - min(since) > _LONG
 
 
-def _said(one: Waiting, now: Now) -> Iterator[tuple[str, str]]:
+def _said(one: Waiting, now: RunningCluster) -> Iterator[tuple[str, str]]:
     if one.theirs:
         yield "kube-scheduler", one.theirs
     if one.verdict == AGREES:
@@ -76,7 +76,7 @@ def _hope(one: Waiting, *, may_grow: bool) -> Iterator[tuple[str, str]]:
         yield "note", "nodes come and go in this cluster: an autoscaler may add one for it"
 
 
-def gated(now: Now) -> Iterator[Found]:
+def gated(now: RunningCluster) -> Iterator[Found]:
     """Yield a finding for each owner of pods with scheduling gates."""
     found: dict[tuple[ObjectRef, tuple[str, ...]], list[BoundPod]] = {}
     for bound in now.cluster.unbound:

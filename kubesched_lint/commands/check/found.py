@@ -20,7 +20,7 @@ from kubesched_lint.notebook import Shown
 PASSES, BLOCKED, UNKNOWN_FACTS = "passes", "blocked", "unknown"
 
 
-class Judged(Struct, frozen=True):
+class JudgedChange(Struct, frozen=True):
     """How one event ends for a workload."""
 
     cell: Cell
@@ -45,7 +45,7 @@ class Started(Struct, frozen=True):
 
     object: ObjectRef
     change: ObjectChange | None = None
-    events: tuple[Judged, ...] = ()
+    events: tuple[JudgedChange, ...] = ()
     findings: tuple[Finding, ...] = ()
     """The warnings and errors of ``lint`` about it, without those that are waived or known."""
     environments: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from math import inf
 from msgspec.structs import replace
 
 from kubesched_lint.clock import now
-from kubesched_lint.commands.check.found import Check, Judged, ScaledOutside, Shared, Started
+from kubesched_lint.commands.check.found import Check, JudgedChange, ScaledOutside, Shared, Started
 from kubesched_lint.commands.check.touched import touched, with_targets
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
@@ -24,7 +24,7 @@ from kubesched_lint.commands.plan.scenes import Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
@@ -127,7 +127,9 @@ class _Part:
             refused = _refused(change, self._written[ref]) if change is not None else None
             yield Started(ref, change, events, open_, broken_glass=broken_glass_of(self._written[ref]), refused=refused)
 
-    def _judged(self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]) -> Judged:
+    def _judged(
+        self, ref: ObjectRef, change: ObjectChange | None, cell: Cell, findings: Sequence[Finding]
+    ) -> JudgedChange:
         starts = {"deploy"} if change is not None else set()
         if change is not None and ROLLS_OUT in change.actions:
             starts.add("rollout")
@@ -135,7 +137,7 @@ class _Part:
         of_event = [f for f in findings if f.evidence.event == cell.event and f.severity is Severity.ERROR]
         is_waived = bool(of_event) and all(finding.suppressed for finding in of_event)
         reasons = [f.suppressed.reason for f in of_event if f.suppressed] if is_waived else []
-        return Judged(cell, self.simulation.place(cell), is_started, first_few(list(dict.fromkeys(reasons))))
+        return JudgedChange(cell, self.simulation.place(cell), is_started, first_few(list(dict.fromkeys(reasons))))
 
     def shortages(self) -> Iterator[Shared]:
         """Yield what several workloads lack together, if the apply changes one of them."""
@@ -206,7 +208,7 @@ def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:
         for one in scaled_outside(side.written)
         if one.is_automatic and one.object in refs
     )
-    wishes = Wishes(scale=scales)
+    wishes = SimulationOptions(scale=scales)
     effort = effort_for(len(refs))
     once = side.once
     return simulate(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.plan import Obstacle
 from kubesched_lint.commands.drain.relaxing import (
     APART,
@@ -23,11 +22,12 @@ from kubesched_lint.commands.drain.relaxing import (
     ref_of,
 )
 from kubesched_lint.commands.drain.replay import Judge, Played, Wave
+from kubesched_lint.commands.drain.running_cluster import RunningCluster
 from kubesched_lint.engine.base.places import Location, ObjectRef, Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import of, positions
 from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers
-from kubesched_lint.engine.events.start.guests import comes_back
+from kubesched_lint.engine.events.start.evictable_pods import comes_back
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import WITHOUT_SCALE, DisruptionBudget
@@ -44,7 +44,7 @@ NO_NODE, CORDONED = "no-node", "cordon"
 STUCK = "the pod terminates, and a finalizer keeps it: kubectl drain waits for it"
 
 
-def certain_obstacles(now: Now, targets: Sequence[str], *, force: bool) -> Iterator[Obstacle]:
+def certain_obstacles(now: RunningCluster, targets: Sequence[str], *, force: bool) -> Iterator[Obstacle]:
     """Yield obstacles that hold for every order of events, whatever room there is."""
     on_targets = frozenset(targets)
     yield from _kept(now, on_targets)
@@ -54,13 +54,13 @@ def certain_obstacles(now: Now, targets: Sequence[str], *, force: bool) -> Itera
     yield from _budgets(now, targets)
 
 
-def _kept(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+def _kept(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
     for bound in now.world.objects.pods if now.world.cluster is None else now.world.cluster.inventory.pods:
         if bound.node in targets and bound.kept_by_finalizers and not bound.outlasts_drains:
             yield Obstacle(FINALIZER, _ref(bound), STUCK, (bound.node,))
 
 
-def _bare(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+def _bare(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
     for bound, workload in _bare_pods(now):
         if bound.node in targets:
             message = f"{UNMANAGED}: {bound.namespace}/{bound.name}"
@@ -69,7 +69,7 @@ def _bare(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
             yield Obstacle(BARE, _ref(bound), why, (bound.node,), message, at)
 
 
-def _bare_pods(now: Now) -> Iterator[tuple[BoundPod, Workload | None]]:
+def _bare_pods(now: RunningCluster) -> Iterator[tuple[BoundPod, Workload | None]]:
     for number in now.members:
         if now.setting.workloads[number].kind == "Pod":
             yield from ((bound, now.setting.workloads[number]) for bound in now.setting.running.get(number, ()))
@@ -78,7 +78,7 @@ def _bare_pods(now: Now) -> Iterator[tuple[BoundPod, Workload | None]]:
             yield from ((bound, None) for bound in guest.pods)
 
 
-def _refused(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+def _refused(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
     for it in now.refused:
         nodes = tuple(dict.fromkeys(bound.node for bound in it.running_pods if bound.node in targets))
         decision = now.world.admission.decision(it.workload)
@@ -88,7 +88,7 @@ def _refused(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
             yield Obstacle(REFUSED, it.workload.ref, why, nodes, message, _location(it.workload, it.workload.pod.path))
 
 
-def returning(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
+def returning(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
     """Yield workloads whose pods may come back to a cordoned node: kubectl evicts each pod that it finds once."""
     there = of([now.setting.index.positions[name] for name in targets])
     for number in now.members:
@@ -103,7 +103,7 @@ def returning(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
 # --- budgets ----------------------------------------------------------------------------------------------------------
 
 
-def _budgets(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
+def _budgets(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
     for budget, pods, scales in _guarded(now):
         always = budget.unhealthy_pod_eviction_policy == "AlwaysAllow"
         held = {bound.node for bound in pods if bound.ready or not always}
@@ -123,7 +123,7 @@ def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, messag
     return Obstacle(BUDGET, ref_of(budget), why, nodes, message, at)
 
 
-def _guarded(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], Scales]]:
+def _guarded(now: RunningCluster) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], Scales]]:
     """Yield each budget with the pods that it selects, except those of DaemonSets, and the scales of all of them."""
     setting = now.setting
     for budget in setting.objects.budgets:

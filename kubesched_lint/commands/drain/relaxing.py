@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.drain.now import Now
+from kubesched_lint.commands.drain.running_cluster import RunningCluster
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.controllers.bounds import covers
-from kubesched_lint.engine.events.search.events import Guest
+from kubesched_lint.engine.events.search.events import ForeignWorkload
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.pod import BoundPod, Pod, Toleration
 from kubesched_lint.engine.model.policy import DisruptionBudget
@@ -34,7 +34,7 @@ def ref_of(budget: DisruptionBudget) -> ObjectRef:
     return ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
 
 
-def conditions(now: Now) -> Iterator[Condition]:
+def conditions(now: RunningCluster) -> Iterator[Condition]:
     """Yield every condition that may be given up: room first, then budgets, then what pods require."""
     yield Condition(ROOM)
     movers = [w for w in workloads(now) if w.kind != "DaemonSet"]
@@ -56,12 +56,12 @@ def conditions(now: Now) -> Iterator[Condition]:
         yield from (Condition(kind, workload.ref) for kind, is_there in has.items() if is_there)
 
 
-def workloads(now: Now) -> Iterator[Workload]:
+def workloads(now: RunningCluster) -> Iterator[Workload]:
     yield from (now.setting.workloads[i] for i in now.members)
     yield from (guest.workload for guest in now.guests)
 
 
-def without(now: Now, given_up: Collection[Condition]) -> Now:
+def without(now: RunningCluster, given_up: Collection[Condition]) -> RunningCluster:
     """Return the same start without some conditions."""
     if not given_up:
         return now
@@ -75,7 +75,9 @@ def without(now: Now, given_up: Collection[Condition]) -> Now:
     edit = _Editor(now.setting)
     other.__dict__["staying"] = now.staying
     other.__dict__["guests"] = tuple(
-        Guest(edit.workload(guest.workload, kinds), tuple(edit.bound(b, guest.workload, kinds) for b in guest.pods))
+        ForeignWorkload(
+            edit.workload(guest.workload, kinds), tuple(edit.bound(b, guest.workload, kinds) for b in guest.pods)
+        )
         for guest in now.guests
     )
     pairs = ((old.pods, new.pods) for old, new in zip(now.guests, other.guests, strict=True))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kubesched_lint.commands.drain.nodes import replacement
 from kubesched_lint.engine.base.steps import at
-from kubesched_lint.engine.events.search.events import Phase, Story
+from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.node_events import evict, join, lose, uncordon
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.node import Node
@@ -35,8 +35,8 @@ class Rules(Struct, frozen=True):
 class Played(NamedTuple):
     """The ends of a wave, and the story that goes on from the good ones, with the nodes back or replaced."""
 
-    story: Story
-    drain: Story
+    story: Timeline
+    drain: Timeline
     """The story at the end of the drain, before the nodes come back."""
     good: tuple[State, ...]
     bad: tuple[State, ...]
@@ -60,7 +60,7 @@ class Played(NamedTuple):
 class Replay:
     """Stories of one kind (any scheduler, the default scheduler, or random traces), one for each series of waves."""
 
-    def __init__(self, begin: Callable[[], Story], rules: Rules) -> None:
+    def __init__(self, begin: Callable[[], Timeline], rules: Rules) -> None:
         self.rules = rules
         self.start = begin()
         self.least_bound = _least_bound(self.start)
@@ -123,7 +123,7 @@ class Replay:
             self._go_on(story, wave, new)
         return Played(story, drain, good, bad, is_sound and not story.runs)
 
-    def _go_on(self, story: Story, wave: Wave, new: Sequence[Node]) -> None:
+    def _go_on(self, story: Timeline, wave: Wave, new: Sequence[Node]) -> None:
         if self.rules.remove or self.rules.surge:
             lose(story, wave)
         else:
@@ -135,7 +135,7 @@ class Replay:
 class Judge:
     """Good ends of a drain: its nodes are empty, and each workload has as many pods on nodes as before."""
 
-    def __init__(self, story: Story, wave: Wave, least_bound: Mapping[int, int]) -> None:
+    def __init__(self, story: Timeline, wave: Wave, least_bound: Mapping[int, int]) -> None:
         self._story = story
         self._least = least_bound
         self._positions = [p for p, node in enumerate(story.nodes) if node.name in wave]
@@ -154,7 +154,7 @@ class Judge:
         return {n: least - here.get(n, 0) for n, least in self._least.items() if here.get(n, 0) < least}
 
 
-def _least_bound(story: Story) -> dict[int, int]:
+def _least_bound(story: Timeline) -> dict[int, int]:
     """Return the fewest pods with a node over the story's states, by workload that makes lost pods again.
 
     A story that takes too many steps to be followed has no state.

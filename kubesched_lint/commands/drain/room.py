@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.replay import Rules, Wave, Waves
+from kubesched_lint.commands.drain.running_cluster import RunningCluster
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -17,7 +17,7 @@ from kubesched_lint.engine.model.pod import Pod
 class Room:
     """For each set of nodes that some workload can reach: what all pods that can be nowhere else request."""
 
-    def __init__(self, now: Now, rules: Rules) -> None:
+    def __init__(self, now: RunningCluster, rules: Rules) -> None:
         self._rules = rules
         self._index = now.setting.index
         setting = now.setting
@@ -50,14 +50,14 @@ class Room:
         return all(amount <= sum(max(self._free[r][p], 0) for p in there) for r, amount in asked)
 
 
-def _everything(now: Now) -> ClusterState:
+def _everything(now: RunningCluster) -> ClusterState:
     """Return the nodes with all pods of today."""
     setting = now.setting
     running = (bound for i in now.members for bound in setting.running.get(i, ()))
     return ClusterState(setting.index, replace(setting.objects, pods=(*setting.objects.pods, *running)))
 
 
-def _pods(now: Now, number: int) -> Iterator[Pod]:
+def _pods(now: RunningCluster, number: int) -> Iterator[Pod]:
     running = now.setting.running.get(number, ())
     yield from (bound.pod for bound in running if bound.node)
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
-from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
 from kubesched_lint.commands.drain.obstacles import certain_obstacles, condition_of, found_in, returning
 from kubesched_lint.commands.drain.plan import (
     BY_DEFAULT,
@@ -27,6 +26,7 @@ from kubesched_lint.commands.drain.plan import (
 from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without, workloads
 from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Wave, Waves
 from kubesched_lint.commands.drain.room import Room
+from kubesched_lint.commands.drain.running_cluster import RunningCluster, unmodelled_controllers
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
@@ -87,7 +87,7 @@ def drain(
         why = "holds no Pods: drain moves running pods; name manifests to plan as if they ran"
         raise ClusterError(cluster.path, 0, 0, why)
     titled(f"planning the drain of {many(len(targets), 'node')}")
-    now = Now(manifests, cluster, options)
+    now = RunningCluster(manifests, cluster, options)
     effort = effort or Effort()
     steps = (MOST_STEPS + STEPS_EACH * len(cluster.inventory.pods)) * max(1, effort.states // Effort().states)
     planner = Planner(now, targets, rules, effort)
@@ -101,7 +101,7 @@ def drain(
 class Planner:
     """The search for a plan, from proofs to traces."""
 
-    def __init__(self, now: Now, targets: Sequence[str], rules: Rules, effort: Effort) -> None:
+    def __init__(self, now: RunningCluster, targets: Sequence[str], rules: Rules, effort: Effort) -> None:
         self._now = now
         self._targets = tuple(targets)
         self._rules = rules
@@ -321,7 +321,7 @@ def _unknown_of_card(workload: Workload) -> str:
     return "" if workload.custom is None else workload.custom.unknown.get("drain", "")
 
 
-def _missing(now: Now) -> Iterator[str]:
+def _missing(now: RunningCluster) -> Iterator[str]:
     """Yield facts without which nothing is established."""
     cluster, setting = now.world.cluster, now.setting
     for gap in cluster.gaps if cluster is not None else ():
@@ -342,7 +342,7 @@ def _missing(now: Now) -> Iterator[str]:
     yield from filter(None, (unknown_scale(workload, setting.objects.budgets) for workload in followed))
 
 
-def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
+def _notes(now: RunningCluster, cluster: Cluster) -> Iterator[str]:
     yield from cluster.notes
     cordoned = [node.name for node in now.setting.nodes if node.unschedulable]
     if cordoned:
@@ -352,7 +352,7 @@ def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
         yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent])}"
 
 
-def _about_empty_dirs(now: Now, cluster: Cluster) -> Iterator[str]:
+def _about_empty_dirs(now: RunningCluster, cluster: Cluster) -> Iterator[str]:
     """Yield what kubectl asks for besides: it deletes no pod with an emptyDir volume unless told to."""
     movers = [w for w in workloads(now) if w.kind != "DaemonSet"]
     known = [str(w) for w in movers if _has_empty_dir(written_template(w))]

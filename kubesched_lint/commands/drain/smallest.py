@@ -7,12 +7,12 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.obstacles import condition_of, found_in
 from kubesched_lint.commands.drain.plan import Obstacle
 from kubesched_lint.commands.drain.relaxing import ROOM, Condition, conditions, without
 from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
+from kubesched_lint.commands.drain.running_cluster import RunningCluster
 from kubesched_lint.commands.drain.search import Fewest
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.base.places import ObjectRef
@@ -22,7 +22,7 @@ from kubesched_lint.engine.events.limits import MOST_COMBINED
 class Smallest:
     """An exhaustive search over sets of conditions, small ones first."""
 
-    def __init__(self, now: Now, targets: Sequence[str], rules: Rules, states: int) -> None:
+    def __init__(self, now: RunningCluster, targets: Sequence[str], rules: Rules, states: int) -> None:
         self._now = now
         self._targets = tuple(targets)
         self._rules = rules

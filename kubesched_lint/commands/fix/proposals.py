@@ -13,8 +13,8 @@ from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.remedies.remedy import Remedy, is_fixed
 from kubesched_lint.findings import Edit, Finding, Fix
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.proposed import proposed, source_of
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.sources.manifests.changes import Put, Remove, Rename
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.yaml.full_reader import place_of
@@ -40,7 +40,7 @@ def placed(finding: Finding) -> Placed:
 class Proposal(Struct, frozen=True):
     """A remedy for a finding, and the object that it changes: document ``number`` of the file ``path``."""
 
-    judged: Judged
+    judged: RuleResult
     remedy: Remedy
     path: str
     number: int
@@ -75,11 +75,11 @@ def rank(remedy: Remedy) -> tuple[bool, bool]:
     return is_strategy, not all(isinstance(change, Put | Rename) for change in remedy.changes)
 
 
-def key_of(judged: Judged, remedy: Remedy) -> tuple[Subject, Path, str]:
+def key_of(judged: RuleResult, remedy: Remedy) -> tuple[Subject, Path, str]:
     return subject_of(judged.finding), judged.hazard.at, remedy.title
 
 
-def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
+def remedies(judged: RuleResult, world: World) -> Iterator[Remedy]:
     """Yield the remedies that the rule's fix proposes, the best first; one that the API server may refuse is unsafe."""
     for remedy in proposed(judged, world):
         source = remedy.source or source_of(judged)

@@ -39,11 +39,11 @@ from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import source_of
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.changes import ChangeError
@@ -161,7 +161,7 @@ class _State(Struct, frozen=True, dict=True):
     """Files, and the linter's results for them."""
 
     workspace: Workspace
-    judged: tuple[Judged, ...]
+    judged: tuple[RuleResult, ...]
     world: World
     open: tuple[Finding, ...]
     all_open: tuple[Finding, ...]
@@ -209,7 +209,7 @@ class _State(Struct, frozen=True, dict=True):
 
 
 def _proposal(
-    workspace: Workspace, judged: Judged, remedy: Remedy, document: Document, exclude: Globs
+    workspace: Workspace, judged: RuleResult, remedy: Remedy, document: Document, exclude: Globs
 ) -> tuple[Workspace, Proposal]:
     """Return the workspace with the file open that a remedy changes, and the proposal. Raises ChangeError."""
     if document.rendering is None:
@@ -332,7 +332,7 @@ class _FixSearch:
                     claimed[proposal.path, number] = ""
         return workspace, batch
 
-    def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
+    def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[RuleResult, Remedy, Document]]:
         is_open = {placed(finding) for finding in state.open if self._only in (None, placed(finding))}
         for judged in state.judged:
             finding = judged.finding
@@ -345,7 +345,7 @@ class _FixSearch:
                         yield judged, remedy, source
                     break
 
-    def _remedies(self, judged: Judged, world: World) -> Iterator[Remedy]:
+    def _remedies(self, judged: RuleResult, world: World) -> Iterator[Remedy]:
         """Yield the remedies of the rule's fix. If the fix raises, the finding stays and a message says so."""
         try:
             yield from islice(remedies(judged, world), MOST_REMEDIES)
@@ -391,7 +391,7 @@ class _FixSearch:
         half = len(made) // 2
         return self._with(self._with(before, made[:half]), made[half:])
 
-    def _refuse(self, judged: Judged, remedy: Remedy, reason: ChangeError) -> None:
+    def _refuse(self, judged: RuleResult, remedy: Remedy, reason: ChangeError) -> None:
         self._tried.add(key_of(judged, remedy))
         refusal = _Refusal(judged.finding.location, str(reason), f"{judged.rule.slug} is not fixed:")
         if remedy.safe or self._unsafe:

@@ -12,8 +12,8 @@ from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.explaining.exceptions import ends_soon, has_ended
 from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import EndingException, Finding, Report
-from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.rule_results import finding_of, numbered
 from kubesched_lint.project.owners import OwnersOfFiles
 from kubesched_lint.rulebook.library import Rulebook
 

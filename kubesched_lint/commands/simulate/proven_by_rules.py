@@ -19,10 +19,10 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Evidence, Severity
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 
 EVENTS = ("deploy", "rollout")
@@ -42,7 +42,7 @@ class Shortage(Struct, frozen=True):
     """Where it holds, if not in all environments that were judged."""
 
 
-def errors_about_placement(manifests: ManifestSet, world: World, options: Options) -> Sequence[Judged]:
+def errors_about_placement(manifests: ManifestSet, world: World, options: Options) -> Sequence[RuleResult]:
     """Return the errors of rules about placement in a world, whatever the user has configured about rules."""
     rules = [
         rule for rule in Rulebook.shipped().select() if rule.about == "placement" and rule.severity is Severity.ERROR
@@ -58,7 +58,7 @@ def errors_about_placement(manifests: ManifestSet, world: World, options: Option
     ]
 
 
-def shortages(errors: Iterable[Judged], simulated: Sequence[Workload]) -> Iterator[Shortage]:
+def shortages(errors: Iterable[RuleResult], simulated: Sequence[Workload]) -> Iterator[Shortage]:
     """Yield the errors that count the pods of several workloads together, or those of a workload without a row."""
     with_rows = {workload.ref for workload in simulated}
     for one in errors:
@@ -71,14 +71,14 @@ def shortages(errors: Iterable[Judged], simulated: Sequence[Workload]) -> Iterat
 def with_proofs(
     rows: Iterable[Row],
     workloads: Sequence[Workload],
-    errors: Iterable[Judged],
+    errors: Iterable[RuleResult],
     running: Mapping[int, Sequence[BoundPod]],
 ) -> Iterator[Row]:
     """Yield the rows; a cell that an error is about ends badly, proven.
 
     ``running``: number of a row → the pods that run already.
     """
-    about: dict[tuple[ObjectRef, str], Judged] = {}
+    about: dict[tuple[ObjectRef, str], RuleResult] = {}
     for one in errors:
         if len(one.hazard.together) <= 1:
             about.setdefault((one.finding.object, one.finding.evidence.event), one)
@@ -95,7 +95,7 @@ def _hanging(cell: Cell) -> Cell:
     return not_known(cell, ("pods hang after they are bound",)) if cell.ends_well else cell
 
 
-def _proven(cell: Cell, one: Judged, running: int) -> Cell:
+def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:
     """Return the cell with the proof of an error; what is proven already, or does not apply, stays.
 
     Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
@@ -138,6 +138,6 @@ def _proven(cell: Cell, one: Judged, running: int) -> Cell:
     )
 
 
-def _hung(one: Judged, bound: Range) -> Witness:
+def _hung(one: RuleResult, bound: Range) -> Witness:
     """Return the end of pods that get nodes: no message of the scheduler tells of it."""
     return Witness(bound.most, False, ("its pods get nodes, and some hang there", one.finding.message))

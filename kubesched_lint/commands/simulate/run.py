@@ -20,7 +20,7 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
 )
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.short_set import short_sets
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.engine.answers.cells import Cell, cut_short, refused
 from kubesched_lint.engine.base import work
@@ -57,9 +57,9 @@ from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.explaining.pool_notes import pool_notes
 from kubesched_lint.explaining.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.linter.environments import environments_of
-from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.rule_results import RuleResult
 
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 """The most that an ordinary set has; parts are those of the average pod."""
@@ -80,7 +80,7 @@ class _Asked(Struct, frozen=True):
     effort: Effort
     pictured: str
     only: Collection[ObjectRef] | None
-    wishes: Wishes
+    wishes: SimulationOptions
     chosen: Sequence[str] = ()
     """Notes about the definitions that were chosen."""
 
@@ -93,7 +93,7 @@ def simulate(
     effort: Effort | None = None,
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
-    wishes: Wishes | None = None,
+    wishes: SimulationOptions | None = None,
     written: World | None = None,
 ) -> SimulationReport:
     """Return the matrix, or its rows for the workloads in ``only``, in each environment of the manifests.
@@ -102,7 +102,9 @@ def simulate(
     Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
     for an unknown event, workload, node or label.
     """
-    asked = _Asked(manifests, cluster, options, events, effort or Effort(), pictured, only, wishes or Wishes())
+    asked = _Asked(
+        manifests, cluster, options, events, effort or Effort(), pictured, only, wishes or SimulationOptions()
+    )
     if written is not None:
         return _in_world(asked, written)
     found = environments_of(manifests.inventory, options.together, options.environments)
@@ -219,7 +221,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     events = tuple(event for event in dict.fromkeys((*asked.events, *own)) if event not in supposed)
     wishes.check(setting)
     rows = base.weighed(events)
-    none: Sequence[Judged] = ()
+    none: Sequence[RuleResult] = ()
     errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
     rows = tuple(with_proofs(rows, setting.workloads, errors, setting.running))
     runs = list(rows_of_runs(world, cluster, effort, wishes.applied, (*events, *supposed), only))
@@ -258,7 +260,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     )
 
 
-def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[Judged]:
+def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[RuleResult]:
     """Return what rules prove about the events that are asked for, about any workload of the set."""
     found = errors_about_placement(replace(manifests, inventory=world.manifests), world, options)
     return [one for one in found if one.finding.evidence.event in events]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
@@ -120,7 +120,7 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
     rulebook = Rulebook.shipped()
     events = {phase.event for phase in deployment.phases}
-    wishes = Wishes(
+    wishes = SimulationOptions(
         scale=tuple(one for phase in deployment.phases for one in phase.scale),
         suppose=tuple(one for phase in deployment.phases for one in phase.suppose),
     )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from kubesched_lint.engine.cluster.pods.pod_scheduled import Said, said
+from kubesched_lint.engine.cluster.pods.pod_scheduled import SchedulerMessage, said
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.framework import diagnose, message
@@ -30,7 +30,7 @@ def moment_of(recorded: str, pod: Pod, state: ClusterState, made: Iterable[Place
 
 
 class _Search:
-    def __init__(self, sought: Said, pod: Pod, state: ClusterState, made: Sequence[Placement]) -> None:
+    def __init__(self, sought: SchedulerMessage, pod: Pod, state: ClusterState, made: Sequence[Placement]) -> None:
         self._sought = sought
         self._pod = pod
         self._state = state

@@ -33,7 +33,7 @@ from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.engine.events.limits import MOST_LOST
 from kubesched_lint.engine.events.start import others, quotas
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, reaches_old, stands_in_room
@@ -45,7 +45,7 @@ from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.capacity import Room, stands_alone, tightest_resource
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import (
     NO_OTHERS,
     OthersCounted,
@@ -79,7 +79,7 @@ def _most(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> C
 
 
 def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
-    pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
+    pod, cluster, index = with_enforced_constraints(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
         return
@@ -157,7 +157,7 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
 
     The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     apart = {term.topology_key for term in kept_apart(setting, number)}
     if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
         return False
@@ -255,7 +255,7 @@ def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
     """
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
     if not pod.required_affinity or setting.running.get(number) or setting.leaving:
         return Counted(wanted, "all that are wanted")
     hosts = _hosts_of(setting, number)
@@ -405,7 +405,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
 
     A key with one node per domain does not distinguish nodes.
     """
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
     room = room_of(setting, pod, setting.usable[number], wanted).by_position()
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}

@@ -20,12 +20,12 @@ from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity, room_of
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.model.node import domain_word
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     if number in quota_short(setting) or not is_undisturbed(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:

@@ -26,7 +26,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
-from kubesched_lint.engine.events.start.guests import comes_back, guests_of
+from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.preemption_scope import outranks
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.revisions import is_mixed, stands_well
@@ -35,7 +35,7 @@ from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.workload import ROLLED_OUT
 from kubesched_lint.engine.scheduler.capacity import copies, tightest_resource
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 _MOVING = {event: Meanwhile(hosts_move=True, whole_nodes=event != "drain") for event in LOSSES}
 
@@ -354,7 +354,7 @@ def _full_for_two(setting: Setting, number: int) -> NodeSet:
 
     The old pod either runs there or waits for other pods that stay; then the new pod waits for these as well.
     """
-    pod, workload = as_checked(setting.pods[number]), setting.workloads[number]
+    pod, workload = with_enforced_constraints(setting.pods[number]), setting.workloads[number]
     if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or setting.quotas[number]:
         return EMPTY
     looks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or any(c.is_hard for c in pod.spread)

@@ -13,8 +13,8 @@ from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.parts import sharpened
 from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import outranks, scope_of
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.transitions.hints import may_miss

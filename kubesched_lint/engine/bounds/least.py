@@ -25,13 +25,13 @@ from kubesched_lint.engine.bounds.competition.full_nodes import (
     takers_of_ports,
 )
 from kubesched_lint.engine.bounds.competition.leading import is_led
-from kubesched_lint.engine.bounds.tied import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
+from kubesched_lint.engine.bounds.volume_constraints import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.events.start import others
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.revisions import reaches_old, repels_old_alone
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity
@@ -39,7 +39,7 @@ from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.engine.scheduler.framework import as_checked, diagnose
+from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
 
 
@@ -83,7 +83,7 @@ class _Ask(NamedTuple):
 def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the least of ``wanted`` pods that every order binds."""
     work.spend(work.CALL)
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
     tie = tie_of(setting, number, wanted, meanwhile)
     if tie is None:
         return MAY_TIE
@@ -135,7 +135,7 @@ def finds_room(setting: Setting, number: int, losses: Iterable[Meanwhile]) -> bo
 
 def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Counted:
     """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
-    pod, index = as_checked(setting.pods[number]), setting.index
+    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
     spreads = [c for c in spreads if _counts_any(setting, number, c)]
     apart = kept_apart(setting, number) if wanted > 1 else ()
@@ -164,7 +164,7 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, meanwhile: 
 
 def _near_apart(setting: Setting, number: int) -> PodAffinityTerm | None:
     """Return the only term that makes its pods repel each other; None if there are several or a hard spread."""
-    terms, spread = kept_apart(setting, number), as_checked(setting.pods[number]).spread
+    terms, spread = kept_apart(setting, number), with_enforced_constraints(setting.pods[number]).spread
     return terms[0] if len(terms) == 1 and not any(c.is_hard for c in spread) else None
 
 

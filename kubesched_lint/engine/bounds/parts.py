@@ -25,13 +25,13 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
 from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
 from kubesched_lint.engine.bounds.least import returns
-from kubesched_lint.engine.bounds.tied import MAY_TIE, have_volumes
 from kubesched_lint.engine.bounds.unreachable import losses
+from kubesched_lint.engine.bounds.volume_constraints import MAY_TIE, have_volumes
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.events.search.node_events import cordoned
-from kubesched_lint.engine.events.start.guests import comes_back, guests_of
+from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.preemption_scope import followed_guests
 from kubesched_lint.engine.events.start.quiet import quiet
 from kubesched_lint.engine.events.start.quotas import quota_short, refused_in, surely_granted

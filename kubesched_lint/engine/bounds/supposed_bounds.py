@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.engine.events.search.supposing import rolls
-from kubesched_lint.engine.events.start.guests import comes_back
+from kubesched_lint.engine.events.start.evictable_pods import comes_back
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod

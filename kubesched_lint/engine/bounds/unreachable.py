@@ -28,7 +28,7 @@ from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, zones
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
 from kubesched_lint.engine.scheduler.capacity import stands_alone
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.tolerance import FILTERING, UNREACHABLE, leaves, tolerates_any
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
 
@@ -61,7 +61,7 @@ def _known(setting: Setting) -> dict[tuple[str, int], str]:
 
 
 def _reasons(setting: Setting, event: str, number: int) -> Iterator[str]:
-    workload, pod = setting.workloads[number], as_checked(setting.pods[number])
+    workload, pod = setting.workloads[number], with_enforced_constraints(setting.pods[number])
     if workload.kind in ("Pod", "DaemonSet"):
         return  # the first is lost anyhow, the second has its pods on the other nodes already
     if any(map(_stays, setting.kinds[number])):
@@ -158,7 +158,7 @@ def if_unreachable(setting: Setting, event: str, number: int, deleted: EventBoun
 
 def _least(setting: Setting, event: str, number: int, deleted: EventBounds) -> int:
     """Return the least pods that run; 0 where several reasons set the two ends apart, or one that is not counted."""
-    pod, wanted = as_checked(setting.pods[number]), deleted.wanted
+    pod, wanted = with_enforced_constraints(setting.pods[number]), deleted.wanted
     reasons = list(_reasons(setting, event, number))
     if len(reasons) > 1 or deleted.least.pods < wanted:
         return 0
@@ -236,7 +236,7 @@ def _most(setting: Setting, event: str, number: int, deleted: EventBounds) -> Co
     Until the loss no domain has more than maxSkew pods more than another one: none of them goes before. What is lost
     is a whole domain; the others keep what they have, and get more only up to maxSkew.
     """
-    pod, wanted = as_checked(setting.pods[number]), deleted.wanted
+    pod, wanted = with_enforced_constraints(setting.pods[number]), deleted.wanted
     moves = setting.running.get(number) or may_be_preempted(setting, number)
     moves = moves or _TOLERATED in _reasons(setting, event, number)
     best = deleted.most

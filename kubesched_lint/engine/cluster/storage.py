@@ -10,7 +10,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.partly_compared import PartlyCompared
-from kubesched_lint.engine.cluster.shelves import NOTHING_LOOSE, Shelves
+from kubesched_lint.engine.cluster.free_volumes import NOTHING_LOOSE, VolumesByClass
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.storage import (
     Claim,
@@ -23,7 +23,7 @@ from kubesched_lint.engine.model.storage import (
 )
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.shelves import Loose, Terms
+    from kubesched_lint.engine.cluster.free_volumes import FreeVolumes, Terms
 
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
@@ -39,7 +39,7 @@ class Storage(PartlyCompared, frozen=True, dict=True):
     capacities: tuple[StorageCapacity, ...] = ()
     attachments: tuple[VolumeAttachment, ...] = ()
     drivers_needed_on_nodes: frozenset[str] = frozenset()
-    kept: Shelves | None = None
+    kept: VolumesByClass | None = None
     """The shelves of the volumes, if they follow from those of the storage before."""
 
     @classmethod
@@ -85,7 +85,7 @@ class Storage(PartlyCompared, frozen=True, dict=True):
 
     # --- volumes by what is asked -----------------------------------------------------------------------------------
 
-    def loose(self, storage_class: str) -> Loose:
+    def loose(self, storage_class: str) -> FreeVolumes:
         """Return the volumes of a class that are reserved for no claim."""
         return self._shelves.loose.get(storage_class, NOTHING_LOOSE)
 
@@ -107,10 +107,10 @@ class Storage(PartlyCompared, frozen=True, dict=True):
         return self._shelves.terms
 
     @cached_property
-    def _shelves(self) -> Shelves:
+    def _shelves(self) -> VolumesByClass:
         if self.kept is not None:
             return self.kept
-        return Shelves.of(self.volumes.values())
+        return VolumesByClass.of(self.volumes.values())
 
 
 def _without(items: Mapping[_Key, _Item], gone: Iterable[_Key]) -> Mapping[_Key, _Item]:

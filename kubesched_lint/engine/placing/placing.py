@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
-from kubesched_lint.engine.events.transitions.hints import ANYWHERE, Hopeless
+from kubesched_lint.engine.events.transitions.hints import ANYWHERE, UnschedulableCache
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.placing.limits import MOST_EVICTIONS
@@ -129,7 +129,7 @@ class Placing(Generic[Q]):
         """Positions of nodes to which pods came or from which they went, in order; its length is the time."""
         self._found: dict[int, tuple[int, Diagnosis]] = {}
         """Place in the queue → time and result of the last diagnosis."""
-        self._waits = Hopeless(state)
+        self._waits = UnschedulableCache(state)
         """Places in the queue of pods that found no node."""
         self._hopeless: dict[int, tuple[int, NodeSet]] = {}
         """Place in the queue → time of the last dry run of a preemption, and the nodes on which it was hopeless."""
@@ -167,7 +167,7 @@ class Placing(Generic[Q]):
 
     def woken_all(self) -> Sequence[int]:
         """Note that somebody else has changed the state. Return the places in the queue of pods that may be helped."""
-        self._waits = Hopeless(self._state)
+        self._waits = UnschedulableCache(self._state)
         self._found.clear()
         self._hopeless.clear()
         return range(len(self.queue))

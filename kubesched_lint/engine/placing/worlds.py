@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.node import Taint
     from kubesched_lint.engine.model.pod import BoundPod
     from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.pools.offers import Offer
+    from kubesched_lint.engine.scenario.pools.offers import NodeOffer
 
 
 T = TypeVar("T")
@@ -148,7 +148,7 @@ def with_spares(world: World) -> World | None:
     plan = growth_plan(world)
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
-    kinds: dict[Offer, int] = {}
+    kinds: dict[NodeOffer, int] = {}
     ranked = []
     for node in potential.nodes:  # the first of each kind, then the second …
         kind = potential.by_name[node.name]

@@ -20,9 +20,9 @@ from kubesched_lint.engine.events.limits import (
     MOST_IN_TURN,
     MOST_MOVED,
 )
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import acquaintances, template_variants
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
@@ -97,11 +97,11 @@ class Courses:
         self._well: dict[tuple[str, int, int], bool] = {}
         """(event, workload, draw of a course against it, else -1) → whether counting proves that it ends well."""
         self._orders = Orders(setting, effort.seed)
-        self._crowds: dict[Hashable, Story] = {}
+        self._crowds: dict[Hashable, Timeline] = {}
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], Setting] = {}
         """Rivals → the setting beside them."""
-        self._starts: tuple[tuple[int, ...], dict[_Variant, Story]] = (), {}
+        self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
@@ -373,7 +373,7 @@ class Courses:
             ]
         return EventOutcomes(setting, start.members, stories, (), unready)
 
-    def _from_start(self, start: _Start, variant: _Variant) -> Story:
+    def _from_start(self, start: _Start, variant: _Variant) -> Timeline:
         """Return the deployment that goes on from the start which all turns of these members share."""
         if self._starts[0] != start.members:
             self._starts = start.members, {}
@@ -389,7 +389,7 @@ class Courses:
         story.deploy(chosen, together=True)
         return story
 
-    def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Story:
+    def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Timeline:
         setting, is_against = self.setting, start.against >= 0
         return story_of(
             setting,

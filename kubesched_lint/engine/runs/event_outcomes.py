@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import EventOutcome, outcome
-from kubesched_lint.engine.events.search.events import Phase, Story
+from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis
 from kubesched_lint.engine.events.search.node_events import drain, lose, lose_contact
 from kubesched_lint.engine.events.search.supposing import applied, holds, rolls, stories_after
@@ -28,7 +28,7 @@ class FinalState(Struct, frozen=True):
     """Its number in the story."""
     outcome: EventOutcome
     state: State
-    story: Story
+    story: Timeline
     where: str = ""
     """The node or zone that was lost or drained."""
     blocked: bool = False
@@ -66,9 +66,9 @@ class EventOutcomes:
         self,
         setting: Setting,
         members: Sequence[int],
-        deployed: Sequence[Story],
+        deployed: Sequence[Timeline],
         nodes: Sequence[str],
-        unready: Sequence[Story] = (),
+        unready: Sequence[Timeline] = (),
     ) -> None:
         """``deployed`` has one story per combination of unknown templates (``groups.template_variants``). ``nodes`` are
         the nodes to lose and drain. ``unready`` are the deployments of pods that never become ready, if any are
@@ -78,10 +78,10 @@ class EventOutcomes:
         self.deployed = tuple(deployed)
         self.unready = tuple(unready)
         self._nodes: Callable[[], Sequence[str]] = lambda: nodes
-        self._variants: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
-        self._continued: dict[tuple[str, int, str, int], Story] = {}
+        self._variants: dict[tuple[str, int], tuple[tuple[str, Timeline], ...]] = {}
+        self._continued: dict[tuple[str, int, str, int], Timeline] = {}
         """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
-        self._counts: dict[Story, Sequence[tuple[State, PodCounts]]] = {}
+        self._counts: dict[Timeline, Sequence[tuple[State, PodCounts]]] = {}
         """Stories of events that concern all workloads → their ends with the pods of each."""
 
     @property
@@ -133,7 +133,7 @@ class EventOutcomes:
                 return found
         return []
 
-    def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[FinalState]:
+    def _ends(self, event: str, where: str, story: Timeline, number: int) -> Iterator[FinalState]:
         workload = self.setting.workloads[number]
         desired = story.desired_states[story.numbers[workload.key]]
         transitions = story.phases[-1].transitions
@@ -149,7 +149,7 @@ class EventOutcomes:
                 stay = _may_stay(desired) + elsewhere
                 yield FinalState(desired.workload, here, state, story, where, blocked, stay, rolling, elsewhere)
 
-    def _counted(self, story: Story, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
+    def _counted(self, story: Timeline, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
         """Return the ends of a story with their pods, counted once if all workloads ask for them."""
         if not (is_shared and story.runs):
             transitions = story.phases[-1].transitions
@@ -162,7 +162,7 @@ class EventOutcomes:
         hypothesis = self.setting.supposes(event)
         return hypothesis is not None and rolls(hypothesis, self.setting.workloads[number])
 
-    def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
+    def variants(self, event: str, number: int) -> tuple[tuple[str, Timeline], ...]:
         """Return (node or zone, story after the event) for each node or zone that the event may concern."""
         key = (event, self._of(event, number))
         if key not in self._variants:
@@ -174,7 +174,7 @@ class EventOutcomes:
         is_shared = event in ("deploy", *LOSSES) or self.setting.supposes(event) is not None
         return -1 if is_shared else number
 
-    def _forks(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
+    def _forks(self, event: str, number: int) -> Iterator[tuple[str, Timeline]]:
         if event == "deploy":
             yield from (("", story) for story in self.unready or self.deployed)
             return
@@ -201,7 +201,7 @@ class EventOutcomes:
         after = {i: applied(hypothesis, i, workload, with_new_template) for i, workload in before.items()}
         return [after[i] for i in self.members if after[i] is not before[i]]
 
-    def _happenings(self, event: str, number: int) -> Iterator[tuple[str, Callable[[Story], object]]]:
+    def _happenings(self, event: str, number: int) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
         match event:
             case "node-loss":
                 for node in self.nodes:
@@ -220,15 +220,15 @@ class EventOutcomes:
                     yield node, partial(drain, name=node)
             case "rollout":
                 changed = with_new_template(self.setting.workloads[number])
-                yield "", partial(Story.rollout, workload=changed)
+                yield "", partial(Timeline.rollout, workload=changed)
             case _:  # scaling up or down
                 workload = self.setting.workloads[number]
                 size = size_after(self.setting, event, number)
                 at = workload.ref
-                yield "", partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
+                yield "", partial(Timeline.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
 
 
-def _continued(base: Story) -> Story:
+def _continued(base: Timeline) -> Timeline:
     story = base.fork()
     story.from_now_unready()
     return story

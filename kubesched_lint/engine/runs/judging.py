@@ -19,7 +19,7 @@ from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import bare_story
 from kubesched_lint.engine.events.states.states import FRESH, State, empty, with_pinned
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.resources import may_be_devices, request_path
@@ -175,7 +175,7 @@ class Blame(NamedTuple):
     message: str
 
 
-def blame(oracle: Oracle, state: State, slot: int, position: int = -1) -> Blame:
+def blame(oracle: PlacementModel, state: State, slot: int, position: int = -1) -> Blame:
     """Return why a waiting pod of a slot waits in this state."""
     pod_types = oracle.pod_types
     number, revision, _ = pod_types.slots[slot]
@@ -192,7 +192,7 @@ def blame(oracle: Oracle, state: State, slot: int, position: int = -1) -> Blame:
     return blamed_for(oracle, slot, reason, position)._replace(message=text)
 
 
-def blamed_for(oracle: Oracle, slot: int, reason: Rejection, position: int = -1) -> Blame:
+def blamed_for(oracle: PlacementModel, slot: int, reason: Rejection, position: int = -1) -> Blame:
     """Return the line to blame for one reason that keeps a pod of a slot from some nodes; its message is empty."""
     number, revision, _ = oracle.pod_types.slots[slot]
     workload, pod = oracle.pod_types.revisions[number][revision], oracle.pod(slot, position)
@@ -220,7 +220,7 @@ def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
     return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
 
 
-def _holder(oracle: Oracle, pod: Pod) -> tuple[Workload, Path] | None:
+def _holder(oracle: PlacementModel, pod: Pod) -> tuple[Workload, Path] | None:
     """Return the workload of the story whose anti-affinity repels the pod, and the path of the term."""
     for revisions, pods in zip(oracle.pod_types.revisions, oracle.pod_types.pods, strict=True):
         for workload, other in zip(reversed(revisions), reversed(pods), strict=True):

@@ -9,7 +9,7 @@ from random import Random
 from msgspec import Struct
 
 from kubesched_lint.engine.events.limits import MOST_DRAWN
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.sizes import scale_event, scaled_to, size_after
 from kubesched_lint.engine.events.start.stories import seeded_stories
@@ -59,7 +59,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, onl
     runs = max(1, min(runs, MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     seeds = range(seed, seed + 1000 * runs, 1000)
     events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
-    stories_of: dict[str, list[Story]] = {event: [] for event in events}
+    stories_of: dict[str, list[Timeline]] = {event: [] for event in events}
     for story in seeded_stories(setting, number, seeds, expected=True):
         for event, happen in events.items():  # at once: the oracle still shows this deployment
             stories_of[event].append(_after(story, happen))
@@ -69,7 +69,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, onl
                 yield _counted(setting, key, event, stories)
 
 
-def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Story], object]]]:
+def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
     """Yield the events with what happens in a story."""
     workload = setting.workloads[number]
     yield "deploy", lambda story: None
@@ -81,11 +81,11 @@ def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tup
         if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
             yield (
                 event,
-                partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size),
+                partial(Timeline.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size),
             )
 
 
-def _rolled_out(story: Story, workload: Workload) -> None:
+def _rolled_out(story: Timeline, workload: Workload) -> None:
     """Roll a workload out. A Deployment's new pods become ready some time after they are bound, some at a time.
 
     So most of the old pods that are left are there while the last new ones are bound, and count in the domains.
@@ -118,13 +118,13 @@ def _some_ready(state: State, pod_types: PodTypes, random: Random) -> Iterator[S
     yield state
 
 
-def _after(story: Story, happen: Callable[[Story], object]) -> Story:
+def _after(story: Timeline, happen: Callable[[Timeline], object]) -> Timeline:
     story = story.fork()
     happen(story)
     return story
 
 
-def _counted(setting: Setting, key: str, event: str, stories: list[Story]) -> Skew:
+def _counted(setting: Setting, key: str, event: str, stories: list[Timeline]) -> Skew:
     domains = setting.index.domains(key)
     ends: dict[tuple[int, ...], int] = {}
     for story in stories:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.quirks import POD_TOPOLOGY_LABELS, has
+from kubesched_lint.engine.cluster.free_volumes import FreeVolumes, VolumePool
 from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
-from kubesched_lint.engine.cluster.shelves import Loose, Shelf
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.model.labels import Requirement
@@ -205,8 +205,10 @@ def candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[P
 
     Mirrors FindMatchingVolume of ``component-helpers/storage/volume/pv_helpers.go`` without a node (v1.36).
     """
-    reserved = Shelf(v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim))
-    for some in (Loose(reserved, reserved.all), storage.loose(storage_class)):
+    reserved = VolumePool(
+        v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim)
+    )
+    for some in (FreeVolumes(reserved, reserved.all), storage.loose(storage_class)):
         yield from some.shelf.some(some.open_to(claim))
 
 

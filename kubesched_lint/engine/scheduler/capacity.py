@@ -19,7 +19,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, profile_of
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
 class Shortage(Struct, frozen=True):
@@ -36,7 +36,7 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
 
     Of two resources that exclude as many, it is the one that some node has; of two such, the one written first.
     """
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     worst: tuple[int, bool] | None = None
     found = ""
     for resource, amount in pod.requests.items():
@@ -50,7 +50,7 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
 
 def shortages(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[Shortage]:
     """Yield each resource that none of ``among`` has enough of, by bare allocatable."""
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     for resource, amount in pod.requests.items():
         if amount > 0 and not among & ~index.short_of(resource, amount):
             yield _shortage_of(resource, pod, index, among)
@@ -71,7 +71,7 @@ def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shor
 
 def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
     """Return position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     limits = [(state.ledger.free(PODS), 1)] if "NodeResourcesFit" in profile_of(pod).filters else []
     limits += [(state.ledger.free(name), amount) for name, amount in pod.requests.items() if amount > 0]
     taken = 0
@@ -89,7 +89,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
 
 def copies_key(pod: Pod) -> Hashable:
     """Return all that ``copies`` reads of a pod: on equal nodes, another pod of the kind has room as often."""
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     keys = (t.topology_key for t in pod.required_anti_affinity if _surely_selects_its_own(t, pod))
     return pod.profile, frozenset(pod.requests.items()), pod.host_ports, frozenset(keys)
 
@@ -99,7 +99,7 @@ def stands_alone(pod: Pod, index: NodeIndex, among: NodeSet) -> bool:
 
     A term counts only if it selects its own pods whatever the labels of their namespace are.
     """
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     return bool(pod.host_ports) or any(
         not among & ~index.with_key(term.topology_key) and _surely_selects_its_own(term, pod)
         for term in pod.required_anti_affinity
@@ -169,7 +169,7 @@ def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> in
 
 def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
     """Return the resource that limits pods like this one on ``among`` most; ``pods`` if it requests nothing."""
-    pod = as_checked(pod)
+    pod = with_enforced_constraints(pod)
     free = {PODS: sum(max(0, state.ledger.free(PODS)[i]) for i in positions(among))}
     for name, amount in pod.requests.items():
         if amount > 0:

@@ -174,7 +174,7 @@ def _as_kubelet_sees(pod: Pod) -> Pod:
 _ANY_NO_SCHEDULE = Toleration(operator="Exists", effect="NoSchedule")
 
 
-def as_checked(pod: Pod) -> Pod:
+def with_enforced_constraints(pod: Pod) -> Pod:
     """Return the pod without those conditions of its own that nobody checks.
 
     If it names its node, these are affinity and spreading; else what its scheduler's profile disables or ignores.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from kubesched_lint.engine.cluster.free_volumes import VolumePool, VolumeSet
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest
-from kubesched_lint.engine.cluster.shelves import Shelf, VolumeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.storage import PersistentVolume
 
@@ -24,7 +24,7 @@ def place_of(volume: PersistentVolume) -> str:
     return " or ".join(dict.fromkeys(asked))
 
 
-def reach_of(shelf: Shelf, state: ClusterState) -> Reach:
+def reach_of(shelf: VolumePool, state: ClusterState) -> Reach:
     """Return the reach of a shelf's volumes on the nodes of a state, which keeps it."""
     key = Reach, shelf
     found: Reach | None = state.offers.get(key)
@@ -34,7 +34,7 @@ def reach_of(shelf: Shelf, state: ClusterState) -> Reach:
 
 
 class Reach:
-    def __init__(self, shelf: Shelf, index: NodeIndex) -> None:
+    def __init__(self, shelf: VolumePool, index: NodeIndex) -> None:
         self._shelf = shelf
         self._index = index
         self._at: dict[int, VolumeSet] = {}

@@ -14,7 +14,7 @@ from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import SpreadConstraint
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
 
 KEYS = (HOSTNAME, ZONE)
@@ -87,7 +87,7 @@ def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
 
 
 def _rules(setting: Setting, number: int) -> Iterator[_Rule]:
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     for term in kept_apart(setting, number):
         yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
     for constraint in pod.spread:

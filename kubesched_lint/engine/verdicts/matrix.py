@@ -22,8 +22,9 @@ from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.devices import by_allocator
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.limits import LEAST_STEPS, MOST_PODS
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import quotas
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import (
     components,
     group_in,
@@ -32,7 +33,6 @@ from kubesched_lint.engine.events.start.groups import (
     template_variants,
     tries_all_templates,
 )
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.engine.events.start.quotas import capped, most_pods
 from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting
@@ -442,7 +442,7 @@ class Matrix:
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 
-    def course(self, event: str) -> tuple[Story | None, Story | None]:
+    def course(self, event: str) -> tuple[Timeline | None, Timeline | None]:
         """Return one random trace as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = bare_story(self.setting)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.text import SHOWN, and_more, first_few
 from kubesched_lint.engine.controllers.statefulset import budget
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import assumed_templates, unknown_templates
-from kubesched_lint.engine.events.start.guests import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope
 from kubesched_lint.engine.events.start.setting import UNKNOWN_CLASS, Setting, once_per_setting
 from kubesched_lint.engine.model.storage import is_local

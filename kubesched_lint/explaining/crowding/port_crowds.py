@@ -8,19 +8,27 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
-from kubesched_lint.explaining.crowding.ports import Crowd, Key, PortUser, crowds, host_port_users, ports_of, user_of
+from kubesched_lint.explaining.crowding.ports import (
+    Key,
+    PortConflict,
+    PortUser,
+    crowds,
+    host_port_users,
+    ports_of,
+    user_of,
+)
 
 
 @once_per_world
-def crowds_of(world: World) -> Mapping[Workload, Sequence[Crowd]]:
+def crowds_of(world: World) -> Mapping[Workload, Sequence[PortConflict]]:
     """Workload → the crowds that it reports; a crowd that shares several ports counts once."""
     rank = {workload: number for number, workload in enumerate(world.as_deployed)}
-    distinct: dict[frozenset[Workload], Crowd] = {}
+    distinct: dict[frozenset[Workload], PortConflict] = {}
     for key, users in host_port_users(world).items():
         ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
         for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
             distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
-    found: dict[Workload, list[Crowd]] = {}
+    found: dict[Workload, list[PortConflict]] = {}
     for crowd in distinct.values():
         assert crowd.reporter is not None
         found.setdefault(crowd.reporter.workload, []).append(crowd)

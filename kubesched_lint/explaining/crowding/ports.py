@@ -73,7 +73,7 @@ def user_of(ports: Sequence[HostPort], workload: Workload, pods: int, nodes: Nod
     return PortUser(workload, ports[0], pods, nodes, None if ALL in addresses else addresses)
 
 
-class Crowd:
+class PortConflict:
     """Users of one port at one address that need more nodes than they may use together."""
 
     def __init__(self, user: PortUser, reporter: PortUser | None = None) -> None:
@@ -95,7 +95,7 @@ class Crowd:
         return any(user.pods + pods > (user.nodes | nodes).bit_count() for nodes, pods in self.most.items())
 
 
-def crowds(users: Iterable[PortUser]) -> list[Crowd]:
+def crowds(users: Iterable[PortUser]) -> list[PortConflict]:
     """Return the crowds among users of one port, who come in creation order and each fit their own nodes.
 
     Users of different addresses do not conflict, although each may conflict with a user of all addresses: each address
@@ -124,20 +124,20 @@ def _meeting(users: Sequence[PortUser]) -> Iterator[Sequence[int]]:
     yield from dict.fromkeys(tuple(sorted((*some, *numbers))) for numbers in at.values())
 
 
-def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
+def _crowds_at(users: Iterable[PortUser]) -> Sequence[PortConflict]:
     """Return the crowds among users who all conflict with each other.
 
     A crowd is a chain of pairs with too few nodes. Then the whole crowd has too few: the user that a pair adds fits its
     own nodes, so it brings fewer nodes than pods.
     """
-    found: list[Crowd] = []
+    found: list[PortConflict] = []
     alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
         work.spend(sum(len(crowd.most) for crowd in found) + len(alone) // 4)
         near = [crowd for crowd in found if crowd.has_no_room_for(user)]
         for nodes, others in alone.items():
             while others and others[-1].pods + user.pods > (nodes | user.nodes).bit_count():
-                near.append(Crowd(others.pop(), user))
+                near.append(PortConflict(others.pop(), user))
         if near:
             near[0].add((*chain.from_iterable(crowd.users for crowd in near[1:]), user))
             found = [crowd for crowd in found if crowd not in near] + near[:1]
@@ -146,7 +146,7 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
     return found
 
 
-def _largest(crowds: Iterable[Crowd]) -> Iterator[Crowd]:
+def _largest(crowds: Iterable[PortConflict]) -> Iterator[PortConflict]:
     """Yield the crowds that are no part of another, the largest first."""
     of: dict[Workload, list[frozenset[Workload]]] = {}
     for crowd in sorted(crowds, key=lambda crowd: -len(crowd.users)):

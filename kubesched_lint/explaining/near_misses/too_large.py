@@ -16,7 +16,7 @@ from kubesched_lint.engine.scenario.premises import nodes_in_words
 from kubesched_lint.engine.scenario.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.scenario.pools.offers import Offer
+    from kubesched_lint.engine.scenario.pools.offers import NodeOffer
     from kubesched_lint.engine.scheduler.capacity import Shortage
 
 
@@ -56,7 +56,7 @@ def fits(fits: str, resource: str, most: int, beside: str) -> str:
     return f"{fits} if the request is at most {show(resource, most)}{beside}; or " if most else ""
 
 
-def usual_amount(offer: Offer, resource: str) -> int | None:
+def usual_amount(offer: NodeOffer, resource: str) -> int | None:
     """The usual amount on a machine of that type, if only a bound is certain and the table has it; else None."""
     if offer.template.shape.most is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.commands.check.found import BLOCKED, PASSES, Check, Judged, ScaledOutside, Started
+from kubesched_lint.commands.check.found import BLOCKED, PASSES, Check, JudgedChange, ScaledOutside, Started
 from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.findings import Severity
@@ -134,7 +134,7 @@ def _started(one: Started, least: Severity | None) -> Mapping[str, Any]:
     return {**what, "blocks": one.blocks(least), **broken, "events": events, "findings": findings}
 
 
-def _judged(event: Judged, least: Severity | None) -> Mapping[str, Any]:
+def _judged(event: JudgedChange, least: Severity | None) -> Mapping[str, Any]:
     ends = {"event": event.cell.event, "blocks": event.blocks(least), "isStarted": event.is_started}
     waived = {"waived": event.waived} if event.waived else {}
     return {**ends, **waived, **(of_cell(event.cell) or {}), "at": of_place(event.location)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.commands.check.found import BLOCKED, UNKNOWN_FACTS, Check, Judged, ScaledOutside, Started
+from kubesched_lint.commands.check.found import BLOCKED, UNKNOWN_FACTS, Check, JudgedChange, ScaledOutside, Started
 from kubesched_lint.commands.plan.changes import CREATED, MAY_ROLL_OUT, REPLACED, ROLLS_OUT, SCALED
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import brief, first_few, joined, many, plural
@@ -107,7 +107,7 @@ def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
     return f"; {said}" if said else ""
 
 
-def _is_bad(event: Judged) -> bool:
+def _is_bad(event: JudgedChange) -> bool:
     return event.is_started and not event.waived and needs_a_word(event.cell) and event.cell.verdict != "unknown"
 
 
@@ -150,18 +150,18 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
         yield f"help ({finding.rule}): {finding.help}"
 
 
-def _fine(events: Sequence[Judged]) -> str:
+def _fine(events: Sequence[JudgedChange]) -> str:
     return joined(list(dict.fromkeys(word(event.cell) for event in events)))
 
 
-def _title(event: Judged) -> str:
+def _title(event: JudgedChange) -> str:
     size = scaled_to(event.cell.event)
     if size is not None:
         return f"{size:,} pods, as its autoscaler has now"
     return "this apply" if event.cell.event == "deploy" else event_title(event.cell.event)
 
 
-def _sentence(event: Judged, least: Severity | None) -> str:
+def _sentence(event: JudgedChange, least: Severity | None) -> str:
     """Return ``this apply fails (3/4): CAUSE (PATH:LINE)``; what comes later is said so."""
     cell = event.cell
     cause = brief(cause_of(cell)) + (UNLESS if wants_nodes(cell) else "")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.engine.base.identity import ByIdentity
-from kubesched_lint.engine.bounds.competition.contention import Contender, contention_of
+from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.postings import HeldTerms
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
@@ -32,7 +32,7 @@ def _held(setting: Setting) -> HeldTerms[int]:
     return found
 
 
-def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, int]]:
+def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Competitor, int]]:
     """Yield ``(topology key, contender, times)`` for each required anti-affinity of this workload or against it.
 
     Contenders with equal numbers and nodes come once, with their count as ``times``.
@@ -50,7 +50,7 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, i
 class _Groups(NamedTuple):
     """Groups of equal contenders among some places."""
 
-    groups: Mapping[tuple[int, NodeSet], tuple[Contender, int]]
+    groups: Mapping[tuple[int, NodeSet], tuple[Competitor, int]]
     """(count, nodes) of a contender → one such contender, and how many there are."""
     of: Mapping[int, Sequence[tuple[int, NodeSet]]]
     """Workload → groups with pods of its newest revision."""
@@ -66,7 +66,7 @@ def _groups(setting: Setting, places: Sequence[int]) -> _Groups:
     known = _parted(setting)
     found = known.get(places)
     if found is None:
-        groups: dict[tuple[int, NodeSet], tuple[Contender, int]] = {}
+        groups: dict[tuple[int, NodeSet], tuple[Competitor, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
         for i, contender in map(contention_of(setting).contenders.__getitem__, places):
             kind = contender.count, contender.nodes
@@ -77,7 +77,7 @@ def _groups(setting: Setting, places: Sequence[int]) -> _Groups:
     return found
 
 
-def _groups_of_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Contender, int]]:
+def _groups_of_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Competitor, int]]:
     """Yield the contenders of ``_others`` in groups of equal ones, with the size of each group."""
     alike = _groups(setting, places)
     own = alike.of.get(number, ())
@@ -87,7 +87,7 @@ def _groups_of_others(setting: Setting, number: int, places: Sequence[int]) -> I
             yield contender, left
 
 
-def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Contender]:
+def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Competitor]:
     """Return the contenders that a spread constraint of the workload counts."""
     selector, pod = constraint.selector, setting.pods[number]
     if selector is None or selector.is_empty:
@@ -95,12 +95,12 @@ def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list
     return list(_others(setting, number, _selected(setting).of(selector, pod.namespace)))
 
 
-def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Contender]:
+def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Competitor]:
     """Yield the contenders that all of the workload's terms select."""
     return _others(setting, number, _selected(setting).of_all(terms, setting.pods[number].namespace))
 
 
-def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Contender]:
+def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Competitor]:
     """Yield pods of other workloads, and running pods of another revision of this one."""
     contention, pod = contention_of(setting).contenders, setting.pods[number]
     for place in places:

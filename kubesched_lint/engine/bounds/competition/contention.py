@@ -15,10 +15,10 @@ from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.capacity import stands_alone
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
-class Contender(Struct, frozen=True):
+class Competitor(Struct, frozen=True):
     """Pods that may take room: ``count`` pods on ``nodes``, at most ``on_each`` per node."""
 
     pod: Pod
@@ -29,39 +29,39 @@ class Contender(Struct, frozen=True):
     """Whether it has pods on each of its nodes, without a choice."""
 
 
-class Contention(Struct, frozen=True):
+class Competition(Struct, frozen=True):
     """All pods that a set may have during an event of one of its workloads."""
 
-    contenders: tuple[tuple[int, Contender], ...]
+    contenders: tuple[tuple[int, Competitor], ...]
     """(place of its workload in the setting, contender) pairs."""
     demand: dict[str, int]
     """Resource → the most that all contenders may request together."""
     kinds: tuple[NodeSet, ...]
     """The nodes in classes with equal free resources and the same possible ``contenders``."""
-    of: Mapping[int, tuple[Contender, ...]]
+    of: Mapping[int, tuple[Competitor, ...]]
     """Place of a workload in the setting → its contenders."""
-    alike: tuple[tuple[tuple[int, Contender], ...], ...]
+    alike: tuple[tuple[tuple[int, Competitor], ...], ...]
     """``contenders`` in groups with equal requests and the same nodes."""
     places: Mapping[Hashable, int]
     """What equal contenders have in common → their place in ``alike``."""
     sums: dict[tuple[int, str], tuple[int, int]]
     """(place of a kind, resource) → requests on one node of it: of contenders that must be there, of those that may."""
 
-    def groups(self) -> Sequence[tuple[tuple[int, Contender], ...]]:
+    def groups(self) -> Sequence[tuple[tuple[int, Competitor], ...]]:
         """Return ``alike``, to go through all groups for one workload: each costs half a step."""
         work.spend(len(self.alike) // 2)
         return self.alike
 
-    def alike_of(self, number: int) -> Mapping[int, Sequence[Contender]]:
+    def alike_of(self, number: int) -> Mapping[int, Sequence[Competitor]]:
         """Return place in ``alike`` of a group with pods of a workload → its contenders there."""
-        found: dict[int, list[Contender]] = {}
+        found: dict[int, list[Competitor]] = {}
         for contender in self.of.get(number, ()):
             found.setdefault(self.places[_contender_key(contender)], []).append(contender)
         return found
 
 
 @once_per_setting
-def contention_of(setting: Setting) -> Contention:
+def contention_of(setting: Setting) -> Competition:
     """Return all pods of a setting that may exist during an event.
 
     No event scales another workload, but a running one may roll out when applied.
@@ -73,25 +73,25 @@ def contention_of(setting: Setting) -> Contention:
         count = contender.on_each if contender.everywhere else contender.count
         for resource, each in {**contender.pod.requests, "pods": 1}.items():
             demand[resource] = demand.get(resource, 0) + each * count
-    of: dict[int, tuple[Contender, ...]] = {}
+    of: dict[int, tuple[Competitor, ...]] = {}
     for number, contender in contenders:
         of[number] = (*of.get(number, ()), contender)
     kinds = tuple(_kinds(setting, contenders, demand))
-    groups: dict[Hashable, list[tuple[int, Contender]]] = {}
+    groups: dict[Hashable, list[tuple[int, Competitor]]] = {}
     for number, contender in contenders:
         groups.setdefault(_contender_key(contender), []).append((number, contender))
     alike, places = tuple(map(tuple, groups.values())), {key: place for place, key in enumerate(groups)}
-    return Contention(contenders, demand, kinds, of, alike, places, {})
+    return Competition(contenders, demand, kinds, of, alike, places, {})
 
 
-def _contender_key(contender: Contender) -> Hashable:
+def _contender_key(contender: Competitor) -> Hashable:
     """Return what contenders with equal requests on the same nodes have in common."""
     requests = frozenset(contender.pod.requests.items())
     return requests, contender.nodes, contender.count, contender.on_each, contender.everywhere
 
 
 def _kinds(
-    setting: Setting, contenders: Sequence[tuple[int, Contender]], demand: Mapping[str, int]
+    setting: Setting, contenders: Sequence[tuple[int, Competitor]], demand: Mapping[str, int]
 ) -> Iterable[NodeSet]:
     """Return the nodes in classes: all room computations give equal results for the nodes of one class."""
     reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable, setting.index.all})
@@ -100,32 +100,32 @@ def _kinds(
     return grouped(enumerate(zip(*columns, strict=True))).values()
 
 
-def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
+def _contenders(setting: Setting) -> Iterator[tuple[int, Competitor]]:
     for i, workload in enumerate(setting.workloads):
         if setting.rivals is not None and i not in setting.rivals:
             continue
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
         for own, count in Counter(bound.pod for bound in runs).items():
-            yield i, Contender(own, count, setting.index.all, count)
+            yield i, Competitor(own, count, setting.index.all, count)
         alone = not runs and stands_alone(pod, setting.index, nodes)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
             count = each * len(setting.nodes)
             most = at_once(setting, i, count)
-            yield i, Contender(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
+            yield i, Competitor(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
             count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
             parts = () if runs else _parted(setting, i, count)
-            yield from ((i, part) for part in parts or [Contender(pod, count, nodes, 1 if alone else count)])
+            yield from ((i, part) for part in parts or [Competitor(pod, count, nodes, 1 if alone else count)])
 
 
-def _parted(setting: Setting, number: int, count: int) -> Sequence[Contender]:
+def _parted(setting: Setting, number: int, count: int) -> Sequence[Competitor]:
     """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
-    pod, nodes, index = as_checked(setting.pods[number]), setting.usable[number], setting.index
+    pod, nodes, index = with_enforced_constraints(setting.pods[number]), setting.usable[number], setting.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
         domains = index.domains_of(term.topology_key, nodes)
         if loose and domains < count and setting.selects(term, pod, pod):
-            apart = [Contender(setting.pods[number], domains, nodes & ~loose, 1)] if domains else []
-            return (*apart, Contender(setting.pods[number], count, loose, count))
+            apart = [Competitor(setting.pods[number], domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Competitor(setting.pods[number], count, loose, count))
     return ()

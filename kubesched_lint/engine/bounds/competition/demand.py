@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from kubesched_lint.engine.bounds.competition.contention import Contender, contention_of
-from kubesched_lint.engine.bounds.competition.rivals import Rivals
+from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
+from kubesched_lint.engine.bounds.competition.rivals import CompetingPods
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
@@ -31,11 +31,11 @@ class Demand:
         self._asked: dict[str, tuple[int, int]] = {}
         self._free: dict[str, _Free] = {}
 
-    def contenders(self, rivals: Rivals) -> int:
+    def contenders(self, rivals: CompetingPods) -> int:
         """Return the number of rivals that may use one of the nodes."""
         return self._times + sum(sign for r, sign in _own(rivals) if r.nodes & self._among)
 
-    def most_filled(self, rivals: Rivals, resource: str, want: int) -> int:
+    def most_filled(self, rivals: CompetingPods, resource: str, want: int) -> int:
         """Return the most nodes on which rivals can leave less than ``want``, the cheapest first."""
         if resource not in self._free:
             self._asked[resource] = self._sums(resource, self._near)
@@ -44,7 +44,7 @@ class Demand:
         everywhere, choosing = map(sum, zip(*both, strict=True))
         return self._free[resource].bought(choosing, want - 1 + everywhere)
 
-    def _sums(self, resource: str, contenders: Iterable[tuple[Contender, int]]) -> tuple[int, int]:
+    def _sums(self, resource: str, contenders: Iterable[tuple[Competitor, int]]) -> tuple[int, int]:
         """Return the requests on one node of those that are everywhere, and all requests of those that choose nodes."""
         everywhere = choosing = 0
         for r, times in contenders:
@@ -99,7 +99,7 @@ def _known(setting: Setting) -> dict[NodeSet, Demand]:
     return {}
 
 
-def _own(rivals: Rivals) -> Iterable[tuple[Contender, int]]:
+def _own(rivals: CompetingPods) -> Iterable[tuple[Competitor, int]]:
     """Return what a workload's rivals have beside those of all others, and, negative, what they lack of them."""
     return [*((r, -1) for r in rivals.without), *((r, 1) for r in rivals.own)]
 

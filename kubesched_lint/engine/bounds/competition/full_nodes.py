@@ -15,10 +15,10 @@ from operator import mul, or_
 from sys import maxsize
 from typing import NamedTuple
 
-from kubesched_lint.engine.bounds.competition.contention import Contender, contention_of
+from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.bounds.competition.demand import demand_of, taken
 from kubesched_lint.engine.bounds.competition.filling import Filler, Filling, Group
-from kubesched_lint.engine.bounds.competition.rivals import Rivals, SameRoom, rivals_of, same_room_of
+from kubesched_lint.engine.bounds.competition.rivals import CompetingPods, SameRoom, rivals_of, same_room_of
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_RUN
@@ -42,7 +42,7 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, soug
     whole (``filling``).
     """
 
-    def full(rivals: Rivals) -> int:
+    def full(rivals: CompetingPods) -> int:
         return _full_nodes(setting, number, rivals, among, sought.enough)
 
     if not _may_fill(setting, number, own, among):
@@ -62,7 +62,7 @@ def _of_all_alike(
     own: int,
     asked: Hashable,
     sought: Sought,
-    full: Callable[[Rivals], int],
+    full: Callable[[CompetingPods], int],
 ) -> int | None:
     """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
     same = same_room_of(setting, number)
@@ -120,7 +120,7 @@ def _room_key(setting: Setting, number: int) -> tuple[Hashable, ...]:
     return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own
 
 
-def _full_nodes(setting: Setting, number: int, rivals: Rivals, among: NodeSet, enough: int) -> int:
+def _full_nodes(setting: Setting, number: int, rivals: CompetingPods, among: NodeSet, enough: int) -> int:
     if not _may_fill(setting, number, rivals.own_pods, among):
         return 0
     wants = _wants(setting.pods[number])
@@ -144,7 +144,7 @@ def max_full_domains(
 ) -> int:
     """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
 
-    def full(rivals: Rivals) -> int:
+    def full(rivals: CompetingPods) -> int:
         return _full_domains(setting, number, rivals, domains, enough, spared)
 
     if not _may_fill(setting, number, own, reduce(or_, domains, 0)):
@@ -156,7 +156,7 @@ def max_full_domains(
 
 
 def _full_domains(
-    setting: Setting, number: int, rivals: Rivals, domains: Sequence[NodeSet], enough: int, spared: int
+    setting: Setting, number: int, rivals: CompetingPods, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
     among = reduce(or_, domains, 0)
     if not _may_fill(setting, number, rivals.own_pods, among):
@@ -173,7 +173,7 @@ class _Near(NamedTuple):
     """The contenders that may take a pod's room, and where."""
 
     kinds: Sequence[_Kind]
-    choosing: Sequence[Contender]
+    choosing: Sequence[Competitor]
     """Rivals that can choose among their nodes."""
 
 
@@ -187,13 +187,13 @@ def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
     return bool(among) and any(_may_run_short(setting, r, each, own, among) for r, each in wants)
 
 
-def _are_many(setting: Setting, rivals: Rivals, among: NodeSet) -> bool:
+def _are_many(setting: Setting, rivals: CompetingPods, among: NodeSet) -> bool:
     """Whether there are too many to check which contender may use which node."""
     demand = demand_of(setting, among)
     return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 
 
-def _near(setting: Setting, wants: Mapping[str, int], rivals: Rivals, among: NodeSet) -> _Near:
+def _near(setting: Setting, wants: Mapping[str, int], rivals: CompetingPods, among: NodeSet) -> _Near:
     """Return the contenders near a pod."""
     beside = [_together(r, times) for r, times in rivals.groups() if r.nodes & among]
     kinds = [
@@ -267,7 +267,7 @@ def _missing(
     wants: Mapping[str, int],
     kind: int,
     here: NodeSet,
-    rivals: Rivals,
+    rivals: CompetingPods,
 ) -> Iterator[tuple[str, float]]:
     """Yield (resource, missing amount) on a node of a kind."""
     at = lowest(here)
@@ -298,7 +298,7 @@ def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
     return found
 
 
-def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender], among: NodeSet) -> int:
+def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Competitor], among: NodeSet) -> int:
     """Return the number of nodes that the whole demand for one resource can fill, the cheapest first."""
     left: float = sum(
         each * min(r.count, r.on_each * (r.nodes & among).bit_count())
@@ -308,7 +308,7 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender
     return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
 
 
-def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Sequence[Contender]) -> Iterator[int]:
+def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Sequence[Competitor]) -> Iterator[int]:
     """Yield the most nodes that all pods can fill; a node's weight is what one of the resources misses there (else 1).
 
     On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
@@ -359,10 +359,10 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
     )
 
 
-def _together(contender: Contender, times: int) -> Contender:
+def _together(contender: Competitor, times: int) -> Competitor:
     """Return ``times`` equal contenders as one, with all counts multiplied."""
     if times == 1:
         return contender
-    return Contender(
+    return Competitor(
         contender.pod, times * contender.count, contender.nodes, times * contender.on_each, contender.everywhere
     )

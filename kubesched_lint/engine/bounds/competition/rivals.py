@@ -10,37 +10,37 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kubesched_lint.engine.bounds.competition.contention import Contender, contention_of
+from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_ALIKE
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 
 
-class Rivals(NamedTuple):
+class CompetingPods(NamedTuple):
     """The contenders of a setting without some of them, and with others."""
 
-    groups: Callable[[], Sequence[tuple[Contender, int]]]
+    groups: Callable[[], Sequence[tuple[Competitor, int]]]
     """Counts the (contender, number of equal ones), with a look at each group of them in the setting."""
-    without: Sequence[Contender]
+    without: Sequence[Competitor]
     """The contenders of the setting that are left out."""
-    own: Sequence[Contender]
+    own: Sequence[Competitor]
     """Those that count besides."""
     own_pods: int
     """Number of pods of the workload that count besides."""
 
 
-def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
+def rivals_of(setting: Setting, number: int, own: int) -> CompetingPods:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
     contention = contention_of(setting)
     pod, workload = setting.pods[number], setting.workloads[number]
-    besides: list[Contender] = []
+    besides: list[Competitor] = []
     if workload.kind != "DaemonSet":
-        besides = [Contender(pod, own, setting.usable[number], own)]
+        besides = [Competitor(pod, own, setting.usable[number], own)]
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
-        besides = [Contender(pod, len(setting.nodes), setting.usable[number], 1, everywhere=True)]
+        besides = [Competitor(pod, len(setting.nodes), setting.usable[number], 1, everywhere=True)]
     without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
 
-    def groups() -> Iterator[tuple[Contender, int]]:
+    def groups() -> Iterator[tuple[Competitor, int]]:
         among_own = contention.alike_of(number)
         for place, alike in enumerate(contention.groups()):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
@@ -48,7 +48,7 @@ def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
                 yield next(r for i, r in alike if i != number or r.pod is not pod), others
         yield from ((r, 1) for r in besides)
 
-    return Rivals(lambda: tuple(groups()), without, besides, own)
+    return CompetingPods(lambda: tuple(groups()), without, besides, own)
 
 
 class SameRoom:
@@ -61,18 +61,18 @@ class SameRoom:
         """The most pods that one of them may want."""
 
     @cached_property
-    def most_rivals(self) -> Rivals:
+    def most_rivals(self) -> CompetingPods:
         """The rivals of a pod of any of them, and more: the pods of its own workload count twice."""
         setting, number = self._setting, self._numbers[0]
-        own = Contender(setting.pods[number], self.most, setting.usable[number], self.most)
+        own = Competitor(setting.pods[number], self.most, setting.usable[number], self.most)
 
-        def groups() -> Sequence[tuple[Contender, int]]:
+        def groups() -> Sequence[tuple[Competitor, int]]:
             return [*((alike[0][1], len(alike)) for alike in contention_of(setting).groups()), (own, 1)]
 
-        return Rivals(groups, (), [own], self.most)
+        return CompetingPods(groups, (), [own], self.most)
 
     @cached_property
-    def least_rivals(self) -> Rivals:
+    def least_rivals(self) -> CompetingPods:
         """Rivals that a pod of each of them has."""
         contention = contention_of(self._setting)
         own: dict[int, int] = {}
@@ -81,11 +81,11 @@ class SameRoom:
                 own[place] = max(own.get(place, 0), len(contenders))
         without = [contention.alike[place][0][1] for place, times in own.items() for _ in range(times)]
 
-        def groups() -> Sequence[tuple[Contender, int]]:
+        def groups() -> Sequence[tuple[Competitor, int]]:
             each = ((alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.groups()))
             return [(r, times) for r, times in each if times]
 
-        return Rivals(groups, without, (), 0)
+        return CompetingPods(groups, without, (), 0)
 
 
 def same_room_of(setting: Setting, number: int) -> SameRoom | None:

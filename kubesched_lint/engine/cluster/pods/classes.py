@@ -62,7 +62,7 @@ class PodClass:
             counter.subtract(nodes)
 
 
-class Pull:
+class AffinityScoreTerm:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
     __slots__ = ("is_required", "namespace", "number", "tally", "term", "weight")
@@ -103,10 +103,10 @@ class PodClasses:
         self.with_volumes: ClassSet = 0
         self.repelling: HeldTerms[PodClass] = HeldTerms()
         """The required anti-affinity of running pods against new ones."""
-        self._pulls: Posted[Pull] = {}
+        self._pulls: Posted[AffinityScoreTerm] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
-        self._pull_of: dict[tuple[str, PodAffinityTerm, int, bool], Pull] = {}
+        self._pull_of: dict[tuple[str, PodAffinityTerm, int, bool], AffinityScoreTerm] = {}
 
     def __len__(self) -> int:
         return len(self.all)
@@ -165,7 +165,7 @@ class PodClasses:
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
-    def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
+    def possible_pulls(self, pod: Pod, since: int) -> Iterator[AffinityScoreTerm]:
         """Return every term that might score a pod, of those numbered ``since`` and higher.
 
         The caller checks selector and namespace.
@@ -189,12 +189,12 @@ class PodClasses:
                 self._pull(pod.namespace, weighted.term, sign * weighted.weight, False).join(pod_class)
         self._pulls_posted = len(self.all)
 
-    def _pull(self, own: str, term: PodAffinityTerm, weight: int, is_required: bool) -> Pull:
+    def _pull(self, own: str, term: PodAffinityTerm, weight: int, is_required: bool) -> AffinityScoreTerm:
         named = bool(term.namespaces) or term.namespace_selector is not None
         key = ("" if named else own, term, weight, is_required)
         found = self._pull_of.get(key)
         if found is None:
-            found = self._pull_of[key] = Pull(len(self._pull_of), own, term, weight, is_required)
+            found = self._pull_of[key] = AffinityScoreTerm(len(self._pull_of), own, term, weight, is_required)
             post(found, term, own, self._pulls)
         return found
 

@@ -76,7 +76,7 @@ _OLDER = {
 """Reasons of older versions → that of v1.36."""
 
 
-class Said(Struct, frozen=True):
+class SchedulerMessage(Struct, frozen=True):
     """What a message says, whatever the order and the version's words: ``nodes`` None if it counts none."""
 
     nodes: int | None
@@ -85,16 +85,16 @@ class Said(Struct, frozen=True):
     rest: str = ""
 
 
-def said(message: str) -> Said:
+def said(message: str) -> SchedulerMessage:
     """Return a message in comparable parts."""
     filters, mark, later = message.partition("preemption: ")
     head = _HEAD.match(filters)
     if head is None:
-        return Said(None, rest=message.strip())
+        return SchedulerMessage(None, rest=message.strip())
     first, rest = _counts(filters[head.end() :])
     again = _HEAD.match(later)
     second, more = _counts(later[again.end() :]) if again else ((), f"{mark}{later}".strip())
-    return Said(int(head[1]), first, second, " ".join(filter(None, (rest, more))))
+    return SchedulerMessage(int(head[1]), first, second, " ".join(filter(None, (rest, more))))
 
 
 def _counts(text: str) -> tuple[tuple[tuple[str, int], ...], str]:

@@ -45,7 +45,7 @@ from kubesched_lint.engine.events.states.states import (
     with_running,
 )
 from kubesched_lint.engine.events.transitions.daemons import without_orphans
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node
@@ -82,14 +82,14 @@ def revision_of(workload: Workload, bound: BoundPod) -> str:
     return bound.pod.labels.get(revision_label(workload), "")
 
 
-class Guest(NamedTuple):
+class ForeignWorkload(NamedTuple):
     """Pods of one owner; equal bare pods form one guest."""
 
     workload: Workload
     pods: tuple[BoundPod, ...]
 
 
-class Story:
+class Timeline:
     """Workloads on a cluster during a series of events. Every method that is an event returns its Phase.
 
     Events of nodes are in ``node_events``.
@@ -153,14 +153,14 @@ class Story:
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []
-        self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], Oracle] = {}
+        self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], PlacementModel] = {}
         """(nodes, number of kinds of pods, place of a start) → their oracle."""
         self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
         """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an oracle."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """Oracle and desired states → the moves of all forks of this story."""
 
-    def fork(self, *, apart: bool = False) -> Story:
+    def fork(self, *, apart: bool = False) -> Timeline:
         """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
         other = copy(self)
         if apart:
@@ -180,7 +180,7 @@ class Story:
     def nodes(self) -> tuple[Node, ...]:
         return self.index.nodes
 
-    def oracle(self, place: int = 0) -> Oracle:
+    def oracle(self, place: int = 0) -> PlacementModel:
         """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes.
 
         It goes from state to state, so each start of seeded courses has its own, by its place.
@@ -189,7 +189,7 @@ class Story:
         key = (Itself(self.nodes), self.pod_types.size if symmetric else 0, place)
         known = self._oracles.get(key)
         if known is None:
-            known = self._oracles[key] = Oracle(
+            known = self._oracles[key] = PlacementModel(
                 self.pod_types,
                 self.index,
                 self.objects,
@@ -211,7 +211,7 @@ class Story:
             self._indexes[key] = after(self.index)
         self.index = self._indexes[key]
 
-    def start_anew(self, seed: int, runs: int, precedence: Mapping[ObjectRef, int]) -> Story:
+    def start_anew(self, seed: int, runs: int, precedence: Mapping[ObjectRef, int]) -> Timeline:
         """Return a fork with courses of its own; the oracles forget what they decided in states of other courses."""
         other = self.fork()
         other.seed, other.runs, other.precedence = seed, runs, dict(precedence)
@@ -233,7 +233,7 @@ class Story:
             number, revision, workload.replicas, workload, unready=held_up and self._unready, each_known=held_up
         )
 
-    def host(self, guest: Guest) -> None:
+    def host(self, guest: ForeignWorkload) -> None:
         """Add to the start running pods of others that preemption may delete."""
         workload = guest.workload
         number = self.pod_types.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
@@ -264,7 +264,7 @@ class Story:
             if unready != desired.unready:
                 self.desired_states[number] = desired._replace(unready=unready)
 
-    def _transitions(self, oracle: Oracle) -> Transitions:
+    def _transitions(self, oracle: PlacementModel) -> Transitions:
         if self.by_likeness:
             key = oracle, *self.desired_states.values()
             if key not in self._known_moves:
@@ -275,7 +275,12 @@ class Story:
         return Transitions(oracle, states.values(), precedence)
 
     def run(
-        self, name: str, oracle: Oracle, enter: Enter = as_it_is, extra: Extra | None = None, draw: Draw | None = None
+        self,
+        name: str,
+        oracle: PlacementModel,
+        enter: Enter = as_it_is,
+        extra: Extra | None = None,
+        draw: Draw | None = None,
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         origins: dict[State, State] = {}
@@ -364,7 +369,7 @@ class Story:
         """Apply objects at one moment."""
         return self.run(name, *self.applying(workloads))
 
-    def applying(self, workloads: Sequence[Workload]) -> tuple[Oracle, Enter]:
+    def applying(self, workloads: Sequence[Workload]) -> tuple[PlacementModel, Enter]:
         """Apply objects and return how that changes a state. Workloads of the story change template and replicas."""
         known = [w for w in workloads if w.key in self.numbers]
         before = [self.desired_states[self.numbers[w.key]] for w in known]
@@ -397,7 +402,7 @@ class Story:
         self.desired_states[desired.workload] = desired._replace(replicas=replicas)
         return self.run("scale", oracle, enter)
 
-    def _rescaling(self, oracle: Oracle, desired: DesiredState, replicas: int, revision: int) -> Enter:
+    def _rescaling(self, oracle: PlacementModel, desired: DesiredState, replicas: int, revision: int) -> Enter:
         """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
 
         Without one it scales in a later move: others may be bound before. A new template makes a DaemonSet sync.

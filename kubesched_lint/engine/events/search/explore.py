@@ -12,7 +12,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.engine.events.limits import MOST_WORK, MOVES_EACH
 from kubesched_lint.engine.events.states.states import State, Step, settled
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.transitions import Move, Transitions
 
 Extra = Callable[[State], Iterator[Move]]
@@ -46,7 +46,7 @@ class TracePart(Struct, frozen=True, dict=True):
     """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
 
     name: str
-    oracle: Oracle
+    oracle: PlacementModel
     start: State
     steps: tuple[tuple[Step, State], ...]
     names: Mapping[str, str] = field(default_factory=dict)

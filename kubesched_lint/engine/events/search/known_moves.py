@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.engine.events.states.standing import Nothing
+from kubesched_lint.engine.events.states.pods_by_node import Nothing
 from kubesched_lint.engine.events.states.states import DesiredState, State
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.transitions import Move, Transitions, Way
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class KnownMoves(Transitions):
     """Transitions that remember. They need memory for each state, so they serve few workloads on few nodes."""
 
-    def __init__(self, oracle: Oracle, desired_states: Iterable[DesiredState]) -> None:
+    def __init__(self, oracle: PlacementModel, desired_states: Iterable[DesiredState]) -> None:
         super().__init__(oracle, desired_states)
         self._found: dict[State, dict[Hashable, Any]] = {}
         """State → workload → whether it may delete pods; other keys → the moves that were taken."""

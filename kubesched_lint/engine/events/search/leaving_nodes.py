@@ -31,7 +31,7 @@ from kubesched_lint.engine.events.transitions.hints import (
     wakes_on_new_node,
     wakes_on_node_change,
 )
-from kubesched_lint.engine.events.transitions.overlooking import overlooked
+from kubesched_lint.engine.events.transitions.requeueing import not_requeued
 from kubesched_lint.engine.events.transitions.transitions import Move, Transitions
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
@@ -86,7 +86,7 @@ class NodeEvent:
         after = self._ended(after, state, apart)
         after = transitions.looked_at(state, after, wakes)
         if later.may_miss():
-            yield from overlooked(oracle, state, later, after, wakes, self._origin)
+            yield from not_requeued(oracle, state, later, after, wakes, self._origin)
         else:
             yield after
 

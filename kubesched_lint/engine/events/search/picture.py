@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.node import ZONE
 
@@ -27,7 +27,7 @@ class Picture(Struct, frozen=True):
     """The topology key of the domains."""
 
 
-def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
+def picture(story: Timeline, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
     """Return the picture of a state on the story's current nodes; ``numbers`` renumbers its workloads."""
     names = numbers or {}
     columns: dict[str, list[Box]] = {}
@@ -39,7 +39,9 @@ def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None
     return Picture(ordered, _pods(story, queue, names), key)
 
 
-def _pods(story: Story, held: Iterable[tuple[int, int]], names: Mapping[int, int]) -> tuple[tuple[int, bool, int], ...]:
+def _pods(
+    story: Timeline, held: Iterable[tuple[int, int]], names: Mapping[int, int]
+) -> tuple[tuple[int, bool, int], ...]:
     counts: dict[tuple[int, bool], int] = {}
     for slot, count in held:
         workload, revision, _ = story.pod_types.slots[slot]

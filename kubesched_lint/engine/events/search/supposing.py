@@ -8,7 +8,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.events.search.events import Story
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.engine.events.search.node_events import alter, evict
 from kubesched_lint.engine.events.states.states import State
@@ -31,8 +31,8 @@ def applied(
 
 
 def stories_after(
-    hypothesis: Hypothesis, objects: Sequence[Workload], deployed: Callable[[], Story]
-) -> Iterator[tuple[str, Story]]:
+    hypothesis: Hypothesis, objects: Sequence[Workload], deployed: Callable[[], Timeline]
+) -> Iterator[tuple[str, Timeline]]:
     """Yield (node at which an upgrade stops or nothing, story), one for each way in which the hypothesis may end.
 
     ``objects`` are the workloads that it changes, as they are applied; ``deployed`` returns a story to continue.
@@ -47,7 +47,7 @@ def stories_after(
         yield from _upgraded(start.fork(), order)
 
 
-def _orders(names: Sequence[str], story: Story) -> Iterator[Sequence[str]]:
+def _orders(names: Sequence[str], story: Timeline) -> Iterator[Sequence[str]]:
     """Yield every order; for traces, the given one and its reverse, or one at random."""
     if not story.runs:
         yield from permutations(names)
@@ -58,7 +58,7 @@ def _orders(names: Sequence[str], story: Story) -> Iterator[Sequence[str]]:
     yield drawn if drawn != list(names) else drawn[::-1]
 
 
-def _upgraded(story: Story, order: Sequence[str]) -> Iterator[tuple[str, Story]]:
+def _upgraded(story: Timeline, order: Sequence[str]) -> Iterator[tuple[str, Timeline]]:
     """Yield the story of each node at which the upgrade stops, then that of the upgrade that ends."""
     for name in order:
         node = next((n for n in story.nodes if n.name == name), None)
@@ -82,7 +82,7 @@ def _upgraded(story: Story, order: Sequence[str]) -> Iterator[tuple[str, Story]]
     yield "", story
 
 
-def holds(story: Story, node: str, state: State, number: int | None = None) -> bool:
+def holds(story: Timeline, node: str, state: State, number: int | None = None) -> bool:
     """Return whether a node has pods that a drain evicts, of any workload of the story or of one."""
     position = next((p for p, n in enumerate(story.nodes) if n.name == node), -1)
     pod_types = story.pod_types

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.events.limits import MOST_COMBINED
 from kubesched_lint.engine.events.start.coupling import PodSelection, joined, selecting, sharing
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.model.labels import Selector

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, islice
 
-from kubesched_lint.engine.events.search.events import Story
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.search.events import Timeline
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import above
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting, once_per_setting
 from kubesched_lint.engine.events.states.states import State
@@ -14,7 +14,7 @@ from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.workload import Workload
 
 
-def pods_by_node(story: Story, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
+def pods_by_node(story: Timeline, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
     """Return node → number of pods on it, over the first ``most`` ends of a story; with ``workloads``, only theirs."""
     found: dict[str, int] = {}
     slots = story.pod_types.slots
@@ -26,14 +26,14 @@ def pods_by_node(story: Story, workloads: Collection[int] = (), most: int | None
     return found
 
 
-def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Sequence[str]:
+def nodes_of(workload: Workload, story: Timeline, most: int, *, fewest: bool) -> Sequence[str]:
     """Return the nodes with the most pods of a workload, or those with the ``fewest``."""
     pods = pods_by_node(story, (story.numbers[workload.key],))
     ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
     return [node.name for node in ordered[:most]]
 
 
-def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
+def nodes_to_lose(setting: Setting, story: Timeline, most: int) -> Sequence[str]:
     """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods.
 
     One without pods stands for all such nodes: nothing moves where any is lost. Only DaemonSets want pods there.
@@ -50,7 +50,9 @@ def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
 
 
-def telling(setting: Setting, event: str, number: int, stories: Iterable[Story], nodes: Sequence[str]) -> Sequence[str]:
+def telling(
+    setting: Setting, event: str, number: int, stories: Iterable[Timeline], nodes: Sequence[str]
+) -> Sequence[str]:
     """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
     They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
@@ -78,7 +80,7 @@ def telling(setting: Setting, event: str, number: int, stories: Iterable[Story],
     return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
 
 
-def _waits(story: Story, state: State, workloads: Collection[int]) -> bool:
+def _waits(story: Timeline, state: State, workloads: Collection[int]) -> bool:
     """Whether a pod of one of these workloads has no node."""
     slots = story.pod_types.slots
     return any(slots[slot].workload in workloads for queue in (state.waiting, *state.pinned) for slot, *_ in queue)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.bounds import covers
-from kubesched_lint.engine.events.start.guests import guests_of
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
 from kubesched_lint.engine.model.pod import BoundPod

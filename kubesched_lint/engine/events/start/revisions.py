@@ -8,7 +8,7 @@ from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.capacity import copies
-from kubesched_lint.engine.scheduler.framework import as_checked, static_feasible
+from kubesched_lint.engine.scheduler.framework import static_feasible, with_enforced_constraints
 
 
 def is_mixed(setting: Setting, number: int) -> bool:
@@ -44,10 +44,10 @@ def is_looser(setting: Setting, number: int) -> bool:
     """Whether pods of an older template may run where pods of the manifest's template may not."""
     known = _looser(setting)
     if number not in known:
-        pod, usable = as_checked(setting.pods[number]), setting.usable[number]
+        pod, usable = with_enforced_constraints(setting.pods[number]), setting.usable[number]
         old = setting.kinds[number][1:] if is_mixed(setting, number) else ()
         known[number] = any(
-            static_feasible(other, setting.index) & ~usable or not _asks_as_much(as_checked(other), pod)
+            static_feasible(other, setting.index) & ~usable or not _asks_as_much(with_enforced_constraints(other), pod)
             for other in old
         )
     return known[number]
@@ -92,13 +92,13 @@ def stands_in_room(setting: Setting, number: int) -> bool:
     """Whether the nodes have room for as many pods of the manifest's template as run there now."""
     at = _places(setting, number)
     open_ = setting.usable[number] & ~repelled_by_others(setting, number)
-    room = dict(copies(as_checked(setting.pods[number]), setting.cluster, open_, len(at)))
+    room = dict(copies(with_enforced_constraints(setting.pods[number]), setting.cluster, open_, len(at)))
     return all(at.count(p) <= room.get(p, 0) for p in set(at))
 
 
 def stands_well(setting: Setting, number: int) -> bool:
     """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     changes = setting.changes.get(number, True) is not False
     if changes and any(not b.node for b in setting.running.get(number, ())):
         return False  # waiting pods of another template may land where new ones may not

@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.engine.scheduler.capacity import Room, copies, copies_key
-from kubesched_lint.engine.scheduler.framework import as_checked, diagnose
+from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 from kubesched_lint.engine.scheduler.plugins import inter_pod_affinity
 
 
@@ -32,7 +32,7 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
 
 def kept_apart(setting: Setting, number: int) -> tuple[PodAffinityTerm, ...]:
     """Return the terms of anti-affinity by which any two pods of a workload repel each other."""
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     return tuple(term for term in pod.required_anti_affinity if setting.selects(term, pod, pod))
 
 
@@ -41,14 +41,14 @@ def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
     known: dict[Pod, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
     pod = setting.pods[number]
     if pod not in known:
-        known[pod] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
+        known[pod] = diagnose(replace(with_enforced_constraints(pod), required_affinity=()), setting.cluster).feasible
     return known[pod]
 
 
 def repelled_by_others(setting: Setting, number: int) -> NodeSet:
     """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
     known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
-    pod = as_checked(setting.pods[number])
+    pod = with_enforced_constraints(setting.pods[number])
     if pod.node_name or "InterPodAffinity" not in profile_of(pod).filters:
         return EMPTY  # a kubelet asks no affinity of others
     if pod not in known:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.events.search.events import Guest, Story
+from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.quotas import as_granted
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.model.pod import Pod
@@ -26,9 +26,9 @@ def _marks(setting: Setting) -> Mapping[str, Hashable]:
     }
 
 
-def bare_story(setting: Setting, *foreseen: Workload) -> Story:
+def bare_story(setting: Setting, *foreseen: Workload) -> Timeline:
     """Return a story of the nodes as they are, before anything is deployed."""
-    return Story(
+    return Timeline(
         setting.nodes,
         setting.objects,
         foreseen=foreseen,
@@ -50,26 +50,26 @@ def story_of(
     unready: bool = False,
     preempting: bool = False,
     changed: Collection[int] = (),
-    guests: Sequence[Guest] = (),
+    guests: Sequence[ForeignWorkload] = (),
     precedence: Mapping[int, int] | None = None,
     against: Pod | None = None,
     marks: Mapping[str, Hashable] | None = None,
     by_readiness: bool = False,
     by_likeness: bool = False,
     deployed: bool = True,
-) -> Story:
+) -> Timeline:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
 
     If not ``deployed``, the story only knows the members.
 
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
-    be deleted; all other pods stay where they are. See ``Story`` for the other options.
+    be deleted; all other pods stay where they are. See ``Timeline`` for the other options.
     """
     work.spend(work.CALL * len(members))  # before anything is made: what is beyond the limit must cost nothing
     chosen = [as_granted(setting, i) for i in members]
     moving = {bound for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in setting.objects.pods if bound not in moving)
-    story = Story(
+    story = Timeline(
         setting.nodes,
         replace(setting.objects, pods=staying) if moving else setting.objects,
         foreseen=chosen,
@@ -102,7 +102,7 @@ def story_of(
     return story
 
 
-def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expected: bool) -> Iterator[Story]:
+def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expected: bool) -> Iterator[Timeline]:
     """Yield for each seed a story with one workload deployed in one random course.
 
     The stories share one oracle, which decides each situation once. They bind a pod to the first of equal nodes, so

@@ -7,14 +7,14 @@ from typing import Protocol
 
 from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.engine.events.states.states import DesiredState, PodCounts, PodTypes, State
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.policy import DisruptionBudget
 
 
 class Phase(Protocol):
     """What ``transitions.Transitions`` knows of a phase."""
 
-    oracle: Oracle
+    oracle: PlacementModel
     pod_types: PodTypes
     desired_states: tuple[DesiredState, ...]
 

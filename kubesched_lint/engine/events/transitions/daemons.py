@@ -9,7 +9,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.engine.controllers import daemonset
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
-from kubesched_lint.engine.events.states.standing import differing
+from kubesched_lint.engine.events.states.pods_by_node import differing
 from kubesched_lint.engine.events.states.states import (
     FRESH,
     DesiredState,

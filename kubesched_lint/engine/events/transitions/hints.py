@@ -4,9 +4,9 @@ If the rejecting plugins find an event irrelevant, the pod is not retried until 
 fit now. Mirrors isSchedulableAfter… of ``pkg/scheduler/framework/plugins`` (v1.36) for the events that can be missed:
 deletions of pods that InterPodAffinity finds irrelevant.
 
-A waiting pod that found no node is ``Hopeless``, and needs no retry until an event may open a node to it. A new pod
-opens a node only to pods that need it: by required affinity, or by a hard spread whose least domain it may raise. A
-deleted pod opens its own node, and other nodes to pods that it repels or that repel it.
+A waiting pod that found no node is ``UnschedulableCache``, and needs no retry until an event may open a node to it. A
+new pod opens a node only to pods that need it: by required affinity, or by a hard spread whose least domain it may
+raise. A deleted pod opens its own node, and other nodes to pods that it repels or that repel it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _selects(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) 
 ANYWHERE = -1
 
 
-class Hopeless:
+class UnschedulableCache:
     """A cache of pods without a node; callers must report each pod that comes or goes.
 
     A node rejects a pod by its first reason: while that is room or a port, another pod cannot help there.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.events.states.standing import between, differing
+from kubesched_lint.engine.events.states.pods_by_node import between, differing
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, State, empty
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.controllers import deployment
 from kubesched_lint.engine.controllers.replicaset import Draws, draws, one_draw
 from kubesched_lint.engine.events.limits import MOST_FOLLOWED
-from kubesched_lint.engine.events.states.standing import Nothing
+from kubesched_lint.engine.events.states.pods_by_node import Nothing
 from kubesched_lint.engine.events.states.states import (
     FRESH,
     DesiredState,
@@ -29,9 +29,9 @@ from kubesched_lint.engine.events.transitions import statefulset_pods as statefu
 from kubesched_lint.engine.events.transitions.budget_counts import BudgetCounts
 from kubesched_lint.engine.events.transitions.daemons import synced
 from kubesched_lint.engine.events.transitions.hints import wakes_on_bind, wakes_on_delete
-from kubesched_lint.engine.events.transitions.oracle import Oracle
-from kubesched_lint.engine.events.transitions.overlooking import Wakes, overlooked
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.preempting import Preemption
+from kubesched_lint.engine.events.transitions.requeueing import Wakes, not_requeued
 from kubesched_lint.engine.events.transitions.resizing import Deletion
 from kubesched_lint.engine.events.transitions.scheduling_queue import SchedulingQueue
 from kubesched_lint.engine.model.pod import Pod
@@ -60,7 +60,10 @@ class Transitions:
     """The moves of one phase: fixed nodes, fixed desired states."""
 
     def __init__(
-        self, oracle: Oracle, desired_states: Iterable[DesiredState], precedence: Mapping[int, int] | None = None
+        self,
+        oracle: PlacementModel,
+        desired_states: Iterable[DesiredState],
+        precedence: Mapping[int, int] | None = None,
     ) -> None:
         """``precedence``: random courses try pods of the workloads with the lowest value first."""
         self.oracle = oracle
@@ -263,7 +266,7 @@ class Transitions:
             after = self.looked_at(before, after, wakes)
         for known in self.oracle.with_devices(after):
             if gone and self.may_miss:
-                yield from overlooked(self.oracle, before, self.oracle, self._with_statuses(known, wakes), wakes)
+                yield from not_requeued(self.oracle, before, self.oracle, self._with_statuses(known, wakes), wakes)
             else:
                 yield known
 

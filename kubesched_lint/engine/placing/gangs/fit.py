@@ -50,7 +50,7 @@ from kubesched_lint.engine.scenario.gangs import (
 )
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.engine.scheduler.binding import placed
-from kubesched_lint.engine.scheduler.framework import as_checked, diagnose
+from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 
 _CUT = "it has more courses than are followed"
 _UNSCHEDULED = "pods of it have scheduling gates, a nodeName, or another scheduler"
@@ -130,7 +130,7 @@ def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
     best = 0
     for among in domains(gang, world):
         demands = [
-            Demand(it.workload, as_checked(pod), it.replicas, it.usable & among)
+            Demand(it.workload, with_enforced_constraints(pod), it.replicas, it.usable & among)
             for it, pod in zip(gang.members, pods, strict=True)
             if it.usable & among and it.replicas
         ]

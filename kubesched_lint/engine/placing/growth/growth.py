@@ -22,15 +22,15 @@ from kubesched_lint.engine.model.node import HOSTNAME, KARPENTER, Node, NodePool
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.coming import Queued, created_counts, created_pods, scheduled_pod
+from kubesched_lint.engine.placing.growth.node_candidates import Group, NodeCandidates, fullest, groups_of, stocks_of
 from kubesched_lint.engine.placing.growth.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.engine.placing.growth.preferences import PodVariant, relaxed
-from kubesched_lint.engine.placing.growth.stock import Group, Stock, fullest, groups_of, stocks_of
 from kubesched_lint.engine.placing.limits import MOST_NODES_GROWN, MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Placing, until_idle
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.devices.devices import lacks_devices
 from kubesched_lint.engine.scenario.others.running import lasting_state
-from kubesched_lint.engine.scenario.pools.offers import Offer
+from kubesched_lint.engine.scenario.pools.offers import NodeOffer
 from kubesched_lint.engine.scenario.world import World, once_per_world
 from kubesched_lint.engine.scheduler.binding import bind, placed
 from kubesched_lint.engine.scheduler.framework import diagnose, message, static_feasible
@@ -80,11 +80,11 @@ class _Growth:
         self.real: tuple[Node, ...] = now.index.nodes
         self.placed: list[tuple[Pod, str]] = []
         self.shares: dict[Workload, _Share] = {}
-        self.new: dict[str, Offer] = {}
+        self.new: dict[str, NodeOffer] = {}
         self.nodes: dict[str, Node] = {}
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
         self.stocks = stocks_of(world.potential.offers)
-        self.machines: Sequence[Stock] = [*{stock.machine: stock for stock in self.stocks}.values()]
+        self.machines: Sequence[NodeCandidates] = [*{stock.machine: stock for stock in self.stocks}.values()]
         """One stock of each machine."""
         self.groups = groups_of(self.stocks)
         self.number = {stock: number for number, group in enumerate(self.groups) for stock in group.stocks}
@@ -94,7 +94,7 @@ class _Growth:
             group.note_full(self._left(group.pool))
             self.of_pool.setdefault(group.pool.name, []).append(group)
         self.blind = [group for group in self.groups if group.is_blind]
-        self.spares: Mapping[int, Stock] = {}
+        self.spares: Mapping[int, NodeCandidates] = {}
         """The stock of each spare node, by position."""
         self.domains: dict[str, int] = {}
         """Label key → number of its values among the nodes that may be added."""
@@ -203,7 +203,7 @@ class _Growth:
         """Return what the pool's limits leave; empty if nothing limits it."""
         return self.limits.get(pool.name, {})
 
-    def _chosen(self, pod: Pod, one: Queued, feasible: NodeSet, only_karpenter: bool) -> Stock | None:
+    def _chosen(self, pod: Pod, one: Queued, feasible: NodeSet, only_karpenter: bool) -> NodeCandidates | None:
         """The stock of a new node: highest pool weight, then most pods, then smallest, then first in the list."""
         options = [*self._options(pod, feasible, only_karpenter)]
         full = (group for group, stocks in options if group.has_full and any(s.is_full for s in stocks))
@@ -222,9 +222,11 @@ class _Growth:
         pod, fair = self._unbalanced(pod, share.left)
         return fullest(pod, fair, known, self.machines, self.state)
 
-    def _options(self, pod: Pod, feasible: NodeSet, only_karpenter: bool) -> Iterator[tuple[Group, Sequence[Stock]]]:
+    def _options(
+        self, pod: Pod, feasible: NodeSet, only_karpenter: bool
+    ) -> Iterator[tuple[Group, Sequence[NodeCandidates]]]:
         """Yield the stocks with a spare node for the pod, by group; those that see empty zones first."""
-        fitting: set[Stock] = set()
+        fitting: set[NodeCandidates] = set()
         closed = ~self.there & ~feasible
         for group in self._groups_of(feasible):
             if not group.is_blind and (group.pool.maker == KARPENTER or not only_karpenter):
@@ -264,7 +266,7 @@ class _Growth:
 
     # --- the state ----------------------------------------------------------------------------------------------
 
-    def _add(self, stock: Stock) -> int:
+    def _add(self, stock: NodeCandidates) -> int:
         """Turn a spare of the stock into a node. Return its position in the state."""
         position, stock.free = stock.free[0], stock.free[1:]
         node = self.state.index.nodes[position]
@@ -288,7 +290,7 @@ class _Growth:
         """Build a state of all existing and added nodes, followed by spares of every offer."""
         nodes = [*self.real, *self.nodes.values()]
         self.there = first(len(nodes))
-        stocks: list[Stock] = []
+        stocks: list[NodeCandidates] = []
         for stock in self.stocks:
             spares = stock.spares()
             stock.free = range(len(nodes), len(nodes) + len(spares))
@@ -299,7 +301,7 @@ class _Growth:
             group.nodes = of(position for stock in group.stocks for position in stock.free)
         self.state = self._state(nodes, [stock.offer for stock in stocks])
 
-    def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
+    def _state(self, nodes: Sequence[Node], spares: Iterable[NodeOffer] = ()) -> ClusterState:
         version, index = self.world.premises.kubernetes_version, NodeIndex(nodes, self.world.device_resources)
         state = ClusterState(index, self.objects, kubernetes_version=version)
         for position, offer in enumerate((*self.new.values(), *spares), len(self.real)):
@@ -312,7 +314,7 @@ class _Growth:
     def _without_spares(self) -> ClusterState:
         return self._state((*self.real, *self.nodes.values()))
 
-    def _fits_alone(self, pod: Pod, stock: Stock) -> bool:
+    def _fits_alone(self, pod: Pod, stock: NodeCandidates) -> bool:
         """Whether the pod fits on one new node of the stock when no other spare node exists."""
         nodes = (*self.real, *self.nodes.values(), stock.spares()[0])
         state = self._state(nodes, [stock.offer])
@@ -346,7 +348,7 @@ class _Growth:
         return any(world.potential.by_name[name].template.shape.most is not None for name in names)
 
 
-def _added(offers: Iterable[Offer]) -> Iterator[Added]:
+def _added(offers: Iterable[NodeOffer]) -> Iterator[Added]:
     counts: dict[tuple[str, str, str], int] = {}
     for offer in offers:
         kind = (offer.template.pool.name, offer.template.zone or "", offer.template.shape.name)

@@ -32,7 +32,7 @@ from kubesched_lint.engine.placing.trial import each_trial
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.others.room import most_apart
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
-from kubesched_lint.engine.scheduler.framework import as_checked
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ def _demands(world: World) -> Iterator[Demand]:
         if pod is None or pod.scheduling_gates or pod.node_name:
             continue
         if count and usable and not usable & world.index.unknown_resources:
-            yield Demand(workload, as_checked(pod), count, usable)
+            yield Demand(workload, with_enforced_constraints(pod), count, usable)
 
 
 def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:

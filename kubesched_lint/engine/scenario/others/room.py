@@ -251,7 +251,7 @@ def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ..
     return what_is_in_the_way(it, nodes).together
 
 
-class InTheWay(NamedTuple):
+class BlockingTaints(NamedTuple):
     """Taints that repel the pods of workloads, which share all of this."""
 
     together: Mapping[tuple[Taint, ...], int]
@@ -266,7 +266,7 @@ class InTheWay(NamedTuple):
     """Taint → the fewest taints of one node that it is among."""
 
 
-def what_is_in_the_way(it: Member, nodes: NodeSet) -> InTheWay:
+def what_is_in_the_way(it: Member, nodes: NodeSet) -> BlockingTaints:
     """Return the taints that repel the pod from ``nodes``."""
     index, known = it.world.index, _known_in_the_way(it.world)
     key = tolerance.covered_taints(index, it.pod.tolerations), nodes
@@ -282,12 +282,12 @@ def what_is_in_the_way(it: Member, nodes: NodeSet) -> InTheWay:
                 fewest.setdefault(taint, taints)
         names = tuple(map(str, each))
         listed = ", ".join(names)
-        known[key] = InTheWay(together, each, names, listed, brief(listed), fewest)
+        known[key] = BlockingTaints(together, each, names, listed, brief(listed), fewest)
     return known[key]
 
 
 @once_per_world
-def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], InTheWay]:
+def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], BlockingTaints]:
     """Return a cache: what pods tolerate, and nodes → what is in the way of their pods there."""
     return {}
 

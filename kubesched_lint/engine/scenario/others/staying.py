@@ -22,7 +22,7 @@ _UNKNOWN = 1 << 40
 """The priority of an unknown class: it may be above all."""
 
 
-class Staying:
+class NonPreemptiblePods:
     """The running pods that stay against given workloads; used by ``staying`` and ``staying_beside_set``.
 
     A terminating pod goes by itself unless a finalizer holds it; others go by preemption (``scheduler/eviction``). A
@@ -72,8 +72,8 @@ class Staying:
 
 
 @once_per_world
-def _staying(world: World) -> Staying:
-    return Staying(world)
+def _staying(world: World) -> NonPreemptiblePods:
+    return NonPreemptiblePods(world)
 
 
 @once_per_world

@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.pod import Pod, Resources
 _REMEMBERED = 4
 
 
-class Offer(Struct, frozen=True, eq=False):
+class NodeOffer(Struct, frozen=True, eq=False):
     """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
 
     template: NodeTemplate
@@ -42,22 +42,22 @@ class Offer(Struct, frozen=True, eq=False):
 class OfferGroup(Struct, frozen=True):
     """Offers that pods cannot distinguish by label or taint, the largest first."""
 
-    offers: Sequence[Offer]
-    largest: Sequence[Offer]
+    offers: Sequence[NodeOffer]
+    largest: Sequence[NodeOffer]
     """Those that no other offer exceeds in every resource."""
 
 
-class Made(Struct, frozen=True):
+class NewNode(Struct, frozen=True):
     """All that some pools could make for a demand."""
 
-    offers: Sequence[Offer]
+    offers: Sequence[NodeOffer]
     groups: Sequence[OfferGroup]
     complete: bool
     """Whether ``offers`` are all: each pool has at most so many."""
     idle: frozenset[str]
 
 
-_recent: list[tuple[object, Made]] = []
+_recent: list[tuple[object, NewNode]] = []
 """What was made last: most worlds of a run have the same pools and ask for the same."""
 
 
@@ -68,7 +68,7 @@ def made_by(
     daemons: tuple[tuple[Pod, bool], ...],
     device_resources: frozenset[str],
     overlays: tuple[NodeOverlay, ...],
-) -> Made:
+) -> NewNode:
     """Return what pools could make for a demand, with DaemonSets and whether they surely run there.
 
     ``zones`` are those of today's nodes.
@@ -79,7 +79,7 @@ def made_by(
         if same_values(before, asked):
             _recent.append(_recent.pop(at))
             return made
-    offers: list[Offer] = []
+    offers: list[NodeOffer] = []
     groups: list[OfferGroup] = []
     complete = True
     most = min(MOST_KINDS, 10 * MOST_KINDS // len(pools))
@@ -92,7 +92,7 @@ def made_by(
         offers += found
         groups += offer_groups(found, demand)
     idle = frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in offers}
-    made = Made(offers, groups, complete, idle)
+    made = NewNode(offers, groups, complete, idle)
     _recent.append((asked, made))
     del _recent[:-_REMEMBERED]
     return made
@@ -100,7 +100,7 @@ def made_by(
 
 def offers_of(
     kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]], device_resources: Collection[str] = ()
-) -> Iterator[Offer]:
+) -> Iterator[NodeOffer]:
     """Yield each kind of node with the DaemonSet pods that run there; only those marked as certain take room there."""
     going: list[tuple[Pod, bool, NodeSet]] = []
     if daemons:
@@ -115,7 +115,7 @@ def offers_of(
             here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
             sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain), device_resources)
             found = known[key] = tuple(pod for pod, _ in here), room_beside(kind.bound, sure)
-        yield Offer(kind, *found)
+        yield NodeOffer(kind, *found)
 
 
 def _fitting(allocatable: Resources | None, daemons: Iterable[Pod], device_resources: Collection[str]) -> Sequence[Pod]:
@@ -142,9 +142,9 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
     return left
 
 
-def offer_groups(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[OfferGroup]:
+def offer_groups(offers: Sequence[NodeOffer], demand: LabelDemand) -> Iterator[OfferGroup]:
     """Yield groups of offers that pods cannot distinguish."""
-    groups: dict[object, list[Offer]] = {}
+    groups: dict[object, list[NodeOffer]] = {}
     keys = tuple({*demand.asked, ZONE})
     for offer in offers:
         groups.setdefault(_seen_of(offer, keys), []).append(offer)
@@ -153,21 +153,21 @@ def offer_groups(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[Offer
         yield OfferGroup(group, _largest(group))
 
 
-def _seen_of(offer: Offer, keys: Iterable[str]) -> object:
+def _seen_of(offer: NodeOffer, keys: Iterable[str]) -> object:
     """Return what pods can tell about a kind of node, besides its room, by labels with these keys."""
     return offer.template.taints, Itself(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
 
 
-def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
+def _largest(group: Sequence[NodeOffer]) -> Sequence[NodeOffer]:
     """Return the offers of an ordered group that no other offer exceeds in every resource."""
-    kept: list[Offer] = []
+    kept: list[NodeOffer] = []
     for offer in group:
         if not any(_outdoes(other, offer) for other in kept):
             kept.append(offer)
     return kept
 
 
-def _outdoes(one: Offer, other: Offer) -> bool:
+def _outdoes(one: NodeOffer, other: NodeOffer) -> bool:
     """Return whether one leaves at least as much room of everything, so far as known."""
     if one.room is None:  # it may be of any size
         return True

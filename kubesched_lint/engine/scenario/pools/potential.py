@@ -32,7 +32,7 @@ from kubesched_lint.engine.model.node import (
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler
 from kubesched_lint.engine.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.engine.scenario.limits import MOST_VALUES
-from kubesched_lint.engine.scenario.pools.offers import Offer, OfferGroup, made_by, offer_groups
+from kubesched_lint.engine.scenario.pools.offers import NodeOffer, OfferGroup, made_by, offer_groups
 from kubesched_lint.engine.scheduler.framework import static_feasible
 
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
@@ -42,11 +42,11 @@ class Potential(Struct, frozen=True):
     """All nodes that pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
 
     pools: tuple[NodePool, ...] = ()
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[NodeOffer, ...] = ()
     nodes: tuple[Node, ...] = ()
-    by_name: Mapping[str, Offer] = field(default_factory=dict)
+    by_name: Mapping[str, NodeOffer] = field(default_factory=dict)
     first: tuple[int, ...] = ()
-    alike: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
+    alike: Mapping[str, Sequence[NodeOffer]] = field(default_factory=dict)
     """Name of a node → the kinds that pods cannot distinguish from it, the largest first."""
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Pool → remaining limits, from ``templates.limits_left``."""
@@ -117,9 +117,9 @@ def potential_of(
     made = made_by(tuple(pools), demand, zones, known, asked.device_resources, tuple(overlays))
     every, groups = made.offers, made.groups
     nodes: list[Node] = []
-    by_name: dict[str, Offer] = {}
+    by_name: dict[str, NodeOffer] = {}
     first: list[int] = []
-    alike: dict[str, Sequence[Offer]] = {}
+    alike: dict[str, Sequence[NodeOffer]] = {}
     chosen = [offer for group in groups for offer in group.largest]
     kinds = (group.offers for group in groups for _ in group.largest)
     for offer, count, like in zip(chosen, _counts(asked, chosen, demand), kinds, strict=True):
@@ -194,7 +194,7 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
 # --- how many nodes of each kind --------------------------------------------------------------------------------------
 
 
-def _worth_planning(groups: Sequence[OfferGroup], asked: Asked) -> Iterator[Offer]:
+def _worth_planning(groups: Sequence[OfferGroup], asked: Asked) -> Iterator[NodeOffer]:
     """Yield, from too many offers, the largest of each group that some pod can use, and as many others as allowed.
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
@@ -211,7 +211,7 @@ def _worth_planning(groups: Sequence[OfferGroup], asked: Asked) -> Iterator[Offe
         yield from (offer for offer in group.offers[::step] if offer not in largest)
 
 
-def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Iterator[int]:
+def _counts(asked: Asked, offers: Sequence[NodeOffer], demand: LabelDemand) -> Iterator[int]:
     """Return enough nodes of each kind that every workload could have all its pods there, each on nodes of its own.
 
     Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
@@ -239,7 +239,7 @@ def _stays_alone(pod: Pod) -> bool:
     return bool(by_others) or any(c.is_hard for c in pod.spread)
 
 
-def _each(pod: Pod, offer: Offer, most: int) -> int:
+def _each(pod: Pod, offer: NodeOffer, most: int) -> int:
     """Return how many pods certainly share a node by their resources; 1 if other pods matter."""
     if _stays_alone(pod):
         return 1

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from kubesched_lint.engine.base.identity import Itself
+from kubesched_lint.engine.cluster.free_volumes import NOTHING_LOOSE, FreeVolumes
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, lowest, of, positions
-from kubesched_lint.engine.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.model.decode.storage import decode_claim
@@ -280,7 +280,7 @@ def _volumes_at(claim: Claim, state: ClusterState) -> NodeSet:
     return reach_of(loose.shelf, state).nodes(loose.open_to(claim))
 
 
-def _loose(claim: Claim, state: ClusterState) -> Loose:
+def _loose(claim: Claim, state: ClusterState) -> FreeVolumes:
     """Return the volumes of the claim's class that are reserved for nobody."""
     wanted = _class_of(claim, state.storage)
     return NOTHING_LOOSE if wanted is None else state.storage.loose(wanted.name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.engine.cluster.pods.classes import PodClass, Pull, signed
+from kubesched_lint.engine.cluster.pods.classes import AffinityScoreTerm, PodClass, signed
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.engine.model.pod import Pod, profile_of
@@ -21,7 +21,7 @@ from kubesched_lint.engine.scheduler.scores.levels import MAX_NODE_SCORE, Levels
 class _Pull(NamedTuple):
     """Some pods attract the pod to their domains of a topology key; a negative weight repels it."""
 
-    pods: PodClass | Pull
+    pods: PodClass | AffinityScoreTerm
     topology_key: str
     weight: int
 
@@ -38,7 +38,7 @@ class InterPodAffinity:
         self._ignores_others = is_indifferent and profile_of(pod).ignores_preferred_terms_of_existing_pods
         self._seen = 0, 0
         """How many classes of pods, and terms of them, are among ``_pulls``."""
-        self._pulls: dict[tuple[PodClass | Pull, str], int] = {}
+        self._pulls: dict[tuple[PodClass | AffinityScoreTerm, str], int] = {}
         """(pods, topology key) → weight; a negative one repels."""
         self._alike: dict[tuple[str, int], list[NodeCounter]] = {}
         """(topology key, weight) → the tallies of the pods that pull alike: they are counted together."""

@@ -20,13 +20,13 @@ from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.controllers.daemonset import pinned
 from kubesched_lint.engine.controllers.statefulset import pod_with_claims
 from kubesched_lint.engine.events.limits import MOST_FOLLOWED
-from kubesched_lint.engine.events.states.standing import Standing, differing
+from kubesched_lint.engine.events.states.pods_by_node import PodsByNode, differing
 from kubesched_lint.engine.events.states.states import DesiredState, Held, PodTypes, State
 from kubesched_lint.engine.events.states.storage_objects import keys_read, nodes_named
 from kubesched_lint.engine.events.states.symmetry import Symmetry
 from kubesched_lint.engine.events.transitions.adverse import worst
 from kubesched_lint.engine.events.transitions.daemons import Daemons
-from kubesched_lint.engine.events.transitions.hints import Hopeless, may_help, may_miss
+from kubesched_lint.engine.events.transitions.hints import UnschedulableCache, may_help, may_miss
 from kubesched_lint.engine.events.transitions.preempting import Preemption, any_eviction, evictions
 from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
 from kubesched_lint.engine.model.inventory import Inventory
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
-class Oracle:
+class PlacementModel:
     """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Oracle:
             )
         else:
             self.symmetry = Symmetry.none(len(index))
-        self.standing = Standing(pod_types, len(index))
+        self.standing = PodsByNode(pod_types, len(index))
         self._daemons: dict[int, Daemons] = {}
         self._stored = StoredVolumes(pod_types, self.cluster.storage)
         self._shown: tuple[Held, ...] = ((),) * len(index)
@@ -102,7 +102,7 @@ class Oracle:
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[Pod, Scoring] = {}
         self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
-        self._hopeless = Hopeless(self.cluster)
+        self._hopeless = UnschedulableCache(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
         self._in_vain: dict[int, set[int]] = {}

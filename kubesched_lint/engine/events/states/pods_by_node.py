@@ -19,7 +19,7 @@ Nothing = dict[int, DesiredState]
 """Workload → its desired state, if that needs no action in the shown state."""
 
 
-class Standing:
+class PodsByNode:
     """The counts of the last shown state, on one set of nodes. Mutable."""
 
     def __init__(self, pod_types: PodTypes, nodes: int) -> None:

@@ -50,7 +50,7 @@ _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
 
 
-class Crowd(Alike, frozen=True, kw_only=True, eq=False):
+class ReplicaGroup(Alike, frozen=True, kw_only=True, eq=False):
     """Running pods that stay, and the workload that makes them. ``pod`` is that of a copy made now."""
 
     workload: Workload | None
@@ -64,20 +64,20 @@ class Crowd(Alike, frozen=True, kw_only=True, eq=False):
         return owner is not None and owner.kind not in (_MIRROR, "DaemonSet")
 
 
-class Now:
+class RunningCluster:
     """One cluster and the workloads that run in it. ``today`` has its cordons and transient taints; ``lasting`` not."""
 
     def __init__(self, cluster: Cluster, running: ManifestSet, premises: Premises) -> None:
         self.cluster = cluster
         self.running = running
         self.today = World(Inventory(), cluster, premises).without_pools
-        self._open: dict[Crowd, NodeSet] = {}
+        self._open: dict[ReplicaGroup, NodeSet] = {}
         self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
 
     @cached_property
-    def crowds(self) -> tuple[Crowd, ...]:
+    def crowds(self) -> tuple[ReplicaGroup, ...]:
         """The pods that run and stay."""
-        found: dict[ObjectRef, list[Crowd]] = {}
+        found: dict[ObjectRef, list[ReplicaGroup]] = {}
         for crowd in self._crowds():
             mine = found.setdefault(crowd.ref, [])
             at = next((n for n, c in enumerate(mine[:MOST_PLACES]) if same_values(c.pod, crowd.pod)), None)
@@ -87,7 +87,7 @@ class Now:
                 mine[at] = with_more(mine[at], crowd)
         return tuple(crowd for crowds in found.values() for crowd in crowds)
 
-    def _crowds(self) -> Iterator[Crowd]:
+    def _crowds(self) -> Iterator[ReplicaGroup]:
         workloads = {w.key: w for w in self.running.inventory.workloads}
         for group in all_running_pods(self.today).alike:
             if group.terminating:
@@ -96,13 +96,13 @@ class Now:
             workload = None if live is None else workloads.get(live.key)
             pod = self.today.admission.schedulers.again(group.pod, workload)
             ref = ref_of(group.bound[0], workload)
-            yield Crowd(**asdict(replace(group, pod=pod)), workload=workload, ref=ref)
+            yield ReplicaGroup(**asdict(replace(group, pod=pod)), workload=workload, ref=ref)
 
-    def follows(self, crowd: Crowd) -> bool:
+    def follows(self, crowd: ReplicaGroup) -> bool:
         """Whether the model knows which nodes the pods of a crowd could use."""
         return not self._unknown(crowd)
 
-    def _unknown(self, crowd: Crowd) -> str:
+    def _unknown(self, crowd: ReplicaGroup) -> str:
         if not knows_scheduler(crowd.pod):
             return f"the scheduler {crowd.pod.scheduler_name} places them"
         if crowd.pod.group:
@@ -130,7 +130,7 @@ class Now:
         """All running pods on the nodes without transient states. Undo what you change."""
         return all_running_pods(self.lasting).state
 
-    def open_to(self, crowd: Crowd) -> NodeSet:
+    def open_to(self, crowd: ReplicaGroup) -> NodeSet:
         """Return the nodes that take one more pod of a crowd, whatever its spread constraints."""
         if crowd not in self._open:
             pod = replace(crowd.pod, spread=()) if crowd.pod.spread else crowd.pod

@@ -26,7 +26,7 @@ from kubesched_lint.sources.manifests.classify import may_be_open, unfilled
 from kubesched_lint.sources.manifests.document import RENDERED, Document, location_of
 
 
-class Judged(Struct, frozen=True, eq=False):
+class RuleResult(Struct, frozen=True, eq=False):
     """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
     rule: Rule
@@ -74,7 +74,7 @@ def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options
     return hazard.evidence.event in (*options.survive, *asked)
 
 
-def if_fixed(verdict: Judged, world: World) -> Judged:
+def if_fixed(verdict: RuleResult, world: World) -> RuleResult:
     """Return the finding of a verdict, which says so if only an autoscaler's nodes keep it from being an error."""
     unless = verdict.hazard.values.get("unless")
     if world.cluster is None or world.pools or unless != (world.cluster.elastic_premise,):
@@ -82,7 +82,7 @@ def if_fixed(verdict: Judged, world: World) -> Judged:
     return replace(verdict, finding=replace(verdict.finding, if_fixed=verdict.rule.severity))
 
 
-def identity_of(judged: Judged) -> tuple[object, ...]:
+def identity_of(judged: RuleResult) -> tuple[object, ...]:
     """Return what is equal for the same finding in two worlds; of a verdict the line to blame may differ there."""
     hazard = judged.hazard
     if judged.rule.about == "verdict":
@@ -90,12 +90,12 @@ def identity_of(judged: Judged) -> tuple[object, ...]:
     return (judged.rule.slug, judged.workload, hazard.source, hazard.at)
 
 
-def made_in(judged: Judged) -> str:
+def made_in(judged: RuleResult) -> str:
     """Return the namespace of what a rule about absence misses; empty if it would be an object of the cluster."""
     return "" if judged.rule.absence == "cluster" else judged.finding.object.namespace
 
 
-def assuming(judged: Judged, premise: str) -> Judged:
+def assuming(judged: RuleResult, premise: str) -> RuleResult:
     finding, evidence = judged.finding, judged.finding.evidence
     evidence = replace(evidence, assumes=(*evidence.assumes, premise))
     return replace(
@@ -163,14 +163,14 @@ def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
         yield Related(location_of(place.source or default, place.at), label)
 
 
-def reported(judged: Iterable[Judged], documents: Iterable[Document]) -> tuple[Finding, ...]:
+def reported(judged: Iterable[RuleResult], documents: Iterable[Document]) -> tuple[Finding, ...]:
     """Return the findings by place, with fingerprints; each names its kustomization if the set renders several."""
     several = len({document.path for document in documents if document.rendering is not None}) > 1
     findings = (_naming_overlay(one) if several else one.finding for one in judged)
     return tuple(numbered(sorted(findings, key=lambda f: (f.location.path, f.location.span, f.rule))))
 
 
-def _naming_overlay(judged: Judged) -> Finding:
+def _naming_overlay(judged: RuleResult) -> Finding:
     finding, source = judged.finding, judged.source
     if not isinstance(source, Document) or source.rendering is None or finding.location.path == source.path:
         return finding
@@ -199,7 +199,7 @@ def _digest(text: str) -> str:
 # --- Findings that somebody has dealt with: an override ignores them, or the decoder reports the same place -----------
 
 
-def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
+def without_wrong_types(judged: Iterable[RuleResult], manifests: ManifestSet) -> Iterator[RuleResult]:
     """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
     undecoded: dict[Source | None, tuple[Path, ...]] = dict(manifests.undecoded)
     for one in judged:
@@ -212,14 +212,14 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
 # --- What the API server refuses, it never reads ----------------------------------------------------------------------
 
 
-def without_refused(judged: Iterable[Judged], refused: RefusedObjects) -> Iterator[Judged]:
+def without_refused(judged: Iterable[RuleResult], refused: RefusedObjects) -> Iterator[RuleResult]:
     """Yield the findings that no refusal of the API server makes idle: what it refuses, it never reads."""
     for one in judged:
         if one.rule.refuses or not any(_rests_on(place, path) for place, path in _refused_beside(one, refused)):
             yield one
 
 
-def _refused_beside(judged: Judged, refused: RefusedObjects) -> Iterator[tuple[Path, Path]]:
+def _refused_beside(judged: RuleResult, refused: RefusedObjects) -> Iterator[tuple[Path, Path]]:
     """Yield (place that a finding is about, refused field) in one object."""
     if refused:
         hazard = judged.hazard
@@ -242,9 +242,9 @@ def _rests_on(at: Path, refused: Path) -> bool:
 # --- Findings at a template's placeholder: the value is unknown, so the rule counts as skipped ------------------------
 
 
-def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tuple[Skip, ...]]:
+def without_open_text(judged: Iterable[RuleResult]) -> tuple[tuple[RuleResult, ...], tuple[Skip, ...]]:
     """Return the findings that are not at a placeholder, and a skip for each of the others."""
-    kept: list[Judged] = []
+    kept: list[RuleResult] = []
     skips: list[Skip] = []
     for one in judged:
         text = _left_open(one)
@@ -257,7 +257,7 @@ def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tup
     return tuple(kept), tuple(dict.fromkeys(skips))
 
 
-def _left_open(judged: Judged) -> str | None:
+def _left_open(judged: RuleResult) -> str | None:
     """The placeholder at the finding's place, or None; a warning about the text alone holds for any value."""
     if judged.finding.severity is not Severity.ERROR and judged.rule.needs == ("text",):
         return None
@@ -272,7 +272,7 @@ def _left_open(judged: Judged) -> str | None:
     return unfilled(value_at(getattr(source, "value", None), at))
 
 
-def _image_left_open(judged: Judged) -> str:
+def _image_left_open(judged: RuleResult) -> str:
     """An image such as ``<your image>`` or ``IMAGE`` of the workload: none has such a name, so nobody applies it so."""
     pod = judged.workload and judged.workload.pod
     containers = (*pod.init_containers, *pod.containers) if pod else ()

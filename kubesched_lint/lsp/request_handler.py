@@ -44,7 +44,7 @@ class Client(Protocol):
     def lenses_have_changed(self) -> None: ...
 
 
-class Desk:
+class RequestHandler:
     """``with_versions``: whether edits may name the versions of files."""
 
     def __init__(self, opener: Opener, client: Client, unit: str, with_versions: bool) -> None:

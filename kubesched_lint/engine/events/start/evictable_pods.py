@@ -20,7 +20,7 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.text import and_more
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.limits import MOST_MOVED
-from kubesched_lint.engine.events.search.events import Guest
+from kubesched_lint.engine.events.search.events import ForeignWorkload
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import REGION, ZONE
@@ -44,7 +44,7 @@ class Weaker(NamedTuple):
         return self.bound.pod.priority or 0
 
 
-class Guests:
+class EvictablePods:
     """The pods outside the set, and how they interact with the set."""
 
     def __init__(self, setting: Setting) -> None:
@@ -168,7 +168,7 @@ class Guests:
     # --- who is followed --------------------------------------------------------------------------------------------
 
     @cached_property
-    def hosted(self) -> tuple[Guest, ...]:
+    def hosted(self) -> tuple[ForeignWorkload, ...]:
         """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
         weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}
         pods = [b for b in self._pods if not b.kept_by_finalizers and (b.owner is None or _owner_of(b) in weak)]
@@ -223,14 +223,14 @@ def _is_alike(one: BoundPod, other: BoundPod) -> bool:
     return _owner_of(one) == _owner_of(other) and (one.owner is not None or same_values(one.pod, other.pod))
 
 
-def _guest(group: Sequence[BoundPod]) -> Guest:
+def _guest(group: Sequence[BoundPod]) -> ForeignWorkload:
     first = group[0]
     if first.owner is None:
         name, kind, pod = f"{first.name}{and_more(len(group) - 1)}", "Pod", first.pod
     else:
         name, kind = first.owner.name, first.owner.kind
         pod = _where_it_runs(first.pod, group) if kind == "DaemonSet" else _before_binding(first.pod)
-    return Guest(Workload(kind, first.namespace, name, pod, replicas=len(group)), tuple(group))
+    return ForeignWorkload(Workload(kind, first.namespace, name, pod, replicas=len(group)), tuple(group))
 
 
 def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
@@ -241,6 +241,6 @@ def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
 
 
 @once_per_setting
-def guests_of(setting: Setting) -> Guests:
+def guests_of(setting: Setting) -> EvictablePods:
     """Return the pods outside the set."""
-    return Guests(setting)
+    return EvictablePods(setting)

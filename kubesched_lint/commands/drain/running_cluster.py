@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.limits import MOST_TRIES
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.search.events import Guest, Story
+from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope, preemption_scope
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.setting import Setting
@@ -28,7 +28,7 @@ from kubesched_lint.linter.running_set import running_set
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
-class Now:
+class RunningCluster:
     """The workloads with their pods, before anything is drained. ``deploys``: nothing runs, so all is deployed first.
 
     Pods that belong to no known workload move as workloads of their own: a bare pod does not come back, and a
@@ -63,7 +63,7 @@ class Now:
         return tuple(bound for bound in self.setting.objects.pods if bound not in moving)
 
     @cached_property
-    def guests(self) -> tuple[Guest, ...]:
+    def guests(self) -> tuple[ForeignWorkload, ...]:
         """The pods that no known workload owns, by owner, except those that stay."""
         groups: dict[object, list[BoundPod]] = {}
         for bound in self.setting.objects.pods:
@@ -89,7 +89,7 @@ class Now:
 
     def story(
         self, targets: Sequence[str], *, expected: bool, most_states: int = 0, runs: int = 0, seed: int = 0
-    ) -> Story:
+    ) -> Timeline:
         """Return a story that stands where the cluster stands; events may select each of ``targets``."""
         story = story_of(
             self.setting,
@@ -119,16 +119,18 @@ def _owner_of(bound: BoundPod) -> object:
     return owner.kind, bound.namespace, owner.name
 
 
-def _guest(group: Sequence[BoundPod]) -> Guest:
+def _guest(group: Sequence[BoundPod]) -> ForeignWorkload:
     first = group[0]
     owner = first.owner
     if owner is None:
-        return Guest(Workload("Pod", first.namespace, first.name, first.pod, replicas=len(group)), tuple(group))
+        return ForeignWorkload(
+            Workload("Pod", first.namespace, first.name, first.pod, replicas=len(group)), tuple(group)
+        )
     workload = Workload("ReplicaSet", first.namespace, owner.name, first.pod, replicas=len(group))
     if owner.kind in _REMADE:
-        return Guest(replace(workload, kind=owner.kind), tuple(group))
+        return ForeignWorkload(replace(workload, kind=owner.kind), tuple(group))
     ref = ObjectRef(owner.kind, first.namespace, owner.name)
-    return Guest(replace(workload, custom=Custom(ref, owner=owner.kind, owner_name=owner.name)), tuple(group))
+    return ForeignWorkload(replace(workload, custom=Custom(ref, owner=owner.kind, owner_name=owner.name)), tuple(group))
 
 
 def _one_each(inventory: Inventory) -> Inventory:
@@ -136,7 +138,7 @@ def _one_each(inventory: Inventory) -> Inventory:
     return replace(inventory, workloads=tuple({w.key: w for w in inventory.workloads}.values()))
 
 
-def unmodelled_controllers(guests: Sequence[Guest]) -> Iterator[str]:
+def unmodelled_controllers(guests: Sequence[ForeignWorkload]) -> Iterator[str]:
     """Yield ``Rollout shop/web`` for controllers that are not modelled: they are taken to make lost pods again."""
     for guest in guests:
         owner = guest.pods[0].owner

@@ -13,7 +13,7 @@ from kubesched_lint.commands.simulate.scaling import sizes
 from kubesched_lint.engine.events.start.setting import Setting
 
 
-class Wishes(Struct, frozen=True):
+class SimulationOptions(Struct, frozen=True):
     never_ready: tuple[str, ...] = ()
     """Workloads, as NAMESPACE/NAME, whose new pods never become ready."""
     scale: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ MAY_TIE = Counted(0, "its volumes may hold it on nodes that fill up or are lost"
 REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
 
 
-class Tie(NamedTuple):
+class VolumeConstraint(NamedTuple):
     """Where the volumes of a workload may hold its pods."""
 
     open_: NodeSet
@@ -37,14 +37,16 @@ class Tie(NamedTuple):
     """For each of its pods, the nodes that reach its volumes, if these are known."""
 
 
-def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Tie | None:
+def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> VolumeConstraint | None:
     """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known."""
     workload, pod = setting.workloads[number], setting.pods[number]
     ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
     if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
         return None
     if not workload.claim_templates:
-        return Tie(_attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {})
+        return VolumeConstraint(
+            _attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {}
+        )
     if number in setting.returning:
         return None if ephemeral else _known_tie(setting, number, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
@@ -52,11 +54,11 @@ def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> 
         return None
     open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
     if meanwhile.own_stay:
-        return Tie(open_, {})
+        return VolumeConstraint(open_, {})
     classes = setting.cluster.storage.classes
     provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
     reaches = _reaches(setting, provisioners, setting.usable[number])
-    return Tie(open_, reaches) if len(reaches) <= MOST_TRIED else None
+    return VolumeConstraint(open_, reaches) if len(reaches) <= MOST_TRIED else None
 
 
 def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
@@ -70,7 +72,7 @@ def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
     return True
 
 
-def _known_tie(setting: Setting, number: int, wanted: int) -> Tie | None:
+def _known_tie(setting: Setting, number: int, wanted: int) -> VolumeConstraint | None:
     """Return where the volumes hold pods that take over those of running ones."""
     storage, templates = setting.cluster.storage, setting.workloads[number].claim_templates
     classes = [storage.classes.get(t.storage_class or "") for t in templates]
@@ -78,7 +80,7 @@ def _known_tie(setting: Setting, number: int, wanted: int) -> Tie | None:
     if len(homes) != wanted or not all(homes):
         return None
     drivers = frozenset(migrated(c.provisioner) for c in classes if c is not None)
-    return Tie(_attaching(setting, drivers), {}, homes) if all(classes) else None
+    return VolumeConstraint(_attaching(setting, drivers), {}, homes) if all(classes) else None
 
 
 @once_per_workload
@@ -107,7 +109,9 @@ def least_at_home(
     return Counted(wanted, "each of its pods finds room on the nodes that reach its volumes")
 
 
-def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int) -> Counted:
+def least_tied(
+    tie: VolumeConstraint, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int
+) -> Counted:
     """Return ``wanted`` if each set of nodes to which volumes may tie a pod keeps one that is open to it, else 0.
 
     ``closed`` is the most nodes of a set that others close, beside the ``fewer`` that are lost, whichever these are.

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kubesched_lint.engine.events.states.states import FRESH, SETTLED, State, with_pinned, with_waiting
-from kubesched_lint.engine.events.transitions.oracle import Oracle
+from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import Pod
 
 Wakes = Callable[[Pod, frozenset[str]], bool]
 """Whether an event requeues a waiting pod that these plugins rejected."""
 
 
-def overlooked(
-    oracle: Oracle, before: State, later: Oracle, after: State, wakes: Wakes, origin: Sequence[int] | None = None
+def not_requeued(
+    oracle: PlacementModel,
+    before: State,
+    later: PlacementModel,
+    after: State,
+    wakes: Wakes,
+    origin: Sequence[int] | None = None,
 ) -> Iterator[State]:
     """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
 

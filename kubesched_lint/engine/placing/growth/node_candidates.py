@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.placing import Copies, Placing
-from kubesched_lint.engine.scenario.pools.offers import Offer
+from kubesched_lint.engine.scenario.pools.offers import NodeOffer
 from kubesched_lint.engine.scheduler.capacity import copies
 from kubesched_lint.engine.scheduler.framework import diagnose
 
@@ -22,12 +22,12 @@ FIRST = 2
 """Initial number of spare nodes per offer; with only one, every added node would force a rebuild of the state."""
 
 
-class Stock:
+class NodeCandidates:
     """An offer with its spare nodes: how many were added, and where in the state the free ones are."""
 
     __slots__ = ("added", "free", "is_full", "machine", "made", "offer", "pool", "rank", "size", "wanted")
 
-    def __init__(self, offer: Offer, machine: int, number: int) -> None:
+    def __init__(self, offer: NodeOffer, machine: int, number: int) -> None:
         self.offer = offer
         self.machine = machine
         """Number of the kind of machine: its nodes have the same room, whatever their pools."""
@@ -53,13 +53,13 @@ class Stock:
         return self.made[self.added : most]
 
 
-def stocks_of(offers: Iterable[Offer]) -> Sequence[Stock]:
+def stocks_of(offers: Iterable[NodeOffer]) -> Sequence[NodeCandidates]:
     """Return a stock of each offer, in their order, with machines numbered from 0."""
     machines: dict[tuple[object, ...], int] = {}
     found = []
     for number, offer in enumerate(offers):
         room = (Itself(offer.template.shape), *offer.daemons)
-        found.append(Stock(offer, machines.setdefault(room, len(machines)), number))
+        found.append(NodeCandidates(offer, machines.setdefault(room, len(machines)), number))
     return found
 
 
@@ -68,8 +68,8 @@ class Group:
 
     __slots__ = ("has_full", "is_blind", "is_sized", "nodes", "pool", "stocks")
 
-    def __init__(self, stocks: Iterable[Stock]) -> None:
-        self.stocks: Sequence[Stock] = sorted(stocks, key=attrgetter("rank"))
+    def __init__(self, stocks: Iterable[NodeCandidates]) -> None:
+        self.stocks: Sequence[NodeCandidates] = sorted(stocks, key=attrgetter("rank"))
         self.pool = self.stocks[0].pool
         self.is_blind = not self.pool.sees_empty_zones
         """Whether the autoscaler does not count empty zones as domains."""
@@ -86,9 +86,9 @@ class Group:
         self.has_full = any(stock.is_full for stock in self.stocks)
 
 
-def groups_of(stocks: Iterable[Stock]) -> Sequence[Group]:
+def groups_of(stocks: Iterable[NodeCandidates]) -> Sequence[Group]:
     """Return the groups of stocks, in the order of their first ones."""
-    alike: dict[Hashable, list[Stock]] = {}
+    alike: dict[Hashable, list[NodeCandidates]] = {}
     for stock in stocks:
         template = stock.offer.template
         kind = (stock.pool.name, template.zone, template.taints, template.shape.allocatable is None)
@@ -97,8 +97,12 @@ def groups_of(stocks: Iterable[Stock]) -> Sequence[Group]:
 
 
 def fullest(
-    pod: Pod, most: int, groups: Sequence[Sequence[Stock]], machines: Sequence[Stock], state: ClusterState
-) -> Stock:
+    pod: Pod,
+    most: int,
+    groups: Sequence[Sequence[NodeCandidates]],
+    machines: Sequence[NodeCandidates],
+    state: ClusterState,
+) -> NodeCandidates:
     """Return the stock of which an empty node holds most pods like this one, up to ``most``, by every filter.
 
     A smaller machine never holds more pods, so only the largest of each group is tried with all filters; the others are
@@ -123,7 +127,7 @@ def fullest(
     )
 
 
-def _held(pod: Pod, stocks: Iterable[tuple[Stock, int]], state: ClusterState) -> Sequence[int]:
+def _held(pod: Pod, stocks: Iterable[tuple[NodeCandidates, int]], state: ClusterState) -> Sequence[int]:
     """Return how many pods, of at most so many, an empty node of each stock holds; 1 also if it holds none.
 
     Nodes that the pod cannot distinguish hold as many: only one of them is tried.

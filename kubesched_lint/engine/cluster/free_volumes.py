@@ -27,7 +27,7 @@ VolumeSet = int
 _CAPACITY = attrgetter("capacity")
 
 
-class Shelf(LabelIndex):
+class VolumePool(LabelIndex):
     """Immutable: the volumes of a class that were reserved for no claim when the shelf was made, the smallest first."""
 
     def __init__(self, volumes: Iterable[PersistentVolume]) -> None:
@@ -84,26 +84,26 @@ class Shelf(LabelIndex):
         return found if claim.selector is None else found & self.selected_by(claim.selector)
 
 
-class Loose(Struct, frozen=True):
+class FreeVolumes(Struct, frozen=True):
     """What is left of a shelf."""
 
-    shelf: Shelf
+    shelf: VolumePool
     left: VolumeSet
 
     def open_to(self, claim: Claim) -> VolumeSet:
         return self.left & self.shelf.open_to(claim)
 
-    def without(self, name: str) -> Loose:
+    def without(self, name: str) -> FreeVolumes:
         return replace(self, left=self.left & ~(1 << self.shelf.places[name]))
 
 
-NOTHING_LOOSE = Loose(Shelf(()), EMPTY)
+NOTHING_LOOSE = FreeVolumes(VolumePool(()), EMPTY)
 
 
-class Shelves(Struct, frozen=True):
+class VolumesByClass(Struct, frozen=True):
     """Volumes by their class, and by the claims for which they are reserved."""
 
-    loose: Mapping[str, Loose]
+    loose: Mapping[str, FreeVolumes]
     """Class → its volumes that are reserved for no claim."""
     reserved: Mapping[tuple[str, str], tuple[str, ...]]
     """(namespace, name) of a claim → the names of the volumes that are, or were, reserved for it."""
@@ -111,7 +111,7 @@ class Shelves(Struct, frozen=True):
     """Class → what its volumes ask of nodes, with the number of the first one that asks it."""
 
     @classmethod
-    def of(cls, volumes: Iterable[PersistentVolume]) -> Shelves:
+    def of(cls, volumes: Iterable[PersistentVolume]) -> VolumesByClass:
         loose: dict[str, list[PersistentVolume]] = {}
         reserved: dict[tuple[str, str], list[str]] = {}
         terms: dict[str, dict[Terms, int]] = {}
@@ -122,14 +122,14 @@ class Shelves(Struct, frozen=True):
                 reserved.setdefault(volume.claim_ref[:2], []).append(volume.name)
             if volume.node_terms is not None:
                 terms.setdefault(volume.storage_class, {}).setdefault(volume.node_terms, number)
-        shelves = {name: Shelf(some) for name, some in loose.items()}
+        shelves = {name: VolumePool(some) for name, some in loose.items()}
         return cls(
-            {name: Loose(shelf, shelf.all) for name, shelf in shelves.items()},
+            {name: FreeVolumes(shelf, shelf.all) for name, shelf in shelves.items()},
             {claim: tuple(names) for claim, names in reserved.items()},
             terms,
         )
 
-    def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> Shelves | None:
+    def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> VolumesByClass | None:
         """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
         loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
         number = len(before)

@@ -122,7 +122,7 @@ def test_the_json_is_as_its_schema_says() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     value = json.loads(as_json(aged()))
     Draft202012Validator(SCHEMA).validate(value)
-    assert value["verdict"] == "1 error, 7 warnings, 4 notes"
+    assert value["verdict"] == "1 error, 8 warnings, 3 notes"
 
 
 @pytest.mark.parametrize("render", [as_text, as_markdown, as_html])

@@ -12,6 +12,7 @@ from kubesched_lint.sources.capture import Snapshot, capture, connect
 from tests.capture.stand_in import ApiServer, cut, status
 
 NOW = "2026-11-21T04:00:00Z"
+PROVEN = ("pods-stay-pending", "gang-does-not-fit")
 METRICS = """# HELP apiserver_request_total [STABLE] Counter of requests.
 apiserver_request_total{code="200",resource="secrets",namespace="payments"} 17
 # TYPE kubernetes_feature_enabled gauge
@@ -106,7 +107,7 @@ def test_conclusions_from_these_gates_assume_that_the_scheduler_has_them(api: Ap
 
     def assumed(**options: Any) -> list[bool]:
         found = lint(tmp_path / "gang.yaml", cluster=cluster, **options).findings
-        return [any(premise in one for one in f.evidence.assumes) for f in found if f.rule == "pods-stay-pending"]
+        return [any(premise in one for one in f.evidence.assumes) for f in found if f.rule in PROVEN]
 
     assert assumed() == [True]
     every = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=false"

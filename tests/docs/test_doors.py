@@ -211,7 +211,7 @@ def test_every_decision_has_its_headings_and_is_listed() -> None:
 def test_contributing_names_files_that_are_there() -> None:
     named = set(re.findall(r"`((?:kubesched_lint|tests|scripts|docs|benchmarks)/[\w./-]+)`", PAGES[0].read_text()))
     missing = {path for path in named if not (ROOT / path).exists()}
-    assert missing == {"kubesched_lint/report/as_shiny.py", "kubesched_lint/checks/my_hazard.py"}
+    assert missing == {"kubesched_lint/report/findings/as_shiny.py", "kubesched_lint/checks/my_hazard.py"}
 
 
 def test_the_recipes_that_pages_name_are_in_the_justfile() -> None:

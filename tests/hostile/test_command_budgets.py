@@ -205,7 +205,8 @@ def test_fit_answers_within_one_limit_and_says_what_it_left_out(
         ended = CliRunner().invoke(app, args)
     assert meter.spent < 2 * steps
     if steps == 100:
-        assert (ended.exit_code, work.WHY in ended.output) == (2, True), "nothing is known"
+        refused = "the API server refuses" in ended.output
+        assert (ended.exit_code, refused or work.WHY in ended.output) == (2, True), "nothing is known"
     elif ended.exit_code < 2:
         assert not cuts or f": {work.WHY.split(',')[0]}" in ended.output or "certain in every order" in ended.output
 

@@ -410,6 +410,7 @@ def test_what_is_shipped_is_found() -> None:
 
 MAY_READ = {
     "files.py": "the opener",
+    "engine/base/data.py": "data that the package ships, by a path that no user gives",
     "rulebook/entry_points.py": "metadata of installed packages, on every start; half of what the opener costs",
     "cli/ending.py": "puts the null device where a stream is closed",
     "lsp/server.py": "its own standard input, by a copy of the descriptor; no path",

@@ -14,7 +14,7 @@ from kubesched_lint.engine.events.search.node_events import lose
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.events.transitions import oracle, preempting
+from kubesched_lint.engine.events.transitions import placement_model, preempting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
@@ -124,7 +124,7 @@ def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.Monk
             assert trying(self.pod(slot, position), resolvable, standing, self.cluster, (), Random(1)) is None
         return found
 
-    monkeypatch.setattr(oracle, "any_eviction", counting)
+    monkeypatch.setattr(placement_model, "any_eviction", counting)
     monkeypatch.setattr(PlacementModel, "any_eviction", checked)
     for seed in range(4):
         story = crowd(seed, priority=5)
@@ -143,7 +143,7 @@ def test_whom_no_eviction_helps_is_not_tried_at_each_step(monkeypatch: pytest.Mo
         tries.append(of)
         return trying(*of)
 
-    monkeypatch.setattr(oracle, "any_eviction", counting)
+    monkeypatch.setattr(placement_model, "any_eviction", counting)
     manifests = [
         simulated.workload("Deployment", "web", 3, {**asking("3"), **even("web"), "priority": 5}),
         simulated.workload("Deployment", "small", 40, asking("10m")),
@@ -159,13 +159,13 @@ def test_a_pod_that_comes_is_compared_with_kinds_not_with_each_pod_of_a_daemonse
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Pods of the DaemonSet fit no node, whoever goes: that is known of 30 of them when each of 40 pods comes."""
-    compared, helps = [], oracle.may_help
+    compared, helps = [], placement_model.may_help
 
     def counting(come: Pod, pod: Pod) -> bool:
         compared.append(pod)
         return helps(come, pod)
 
-    monkeypatch.setattr(oracle, "may_help", counting)
+    monkeypatch.setattr(placement_model, "may_help", counting)
     manifests = [
         simulated.workload("DaemonSet", "large", None, {**asking("3500m"), "priority": 5}),
         simulated.workload("Deployment", "small", 40, {**asking("1"), "priority": 9}),

@@ -30,7 +30,7 @@ GONE = re.compile(r"\b(domains?|forever|not established|not proven|would be an e
 QUOTES = (
     "engine/scheduler/pod_groups.py",
     "commands/verify/gangs.py",
-    "validation/",
+    "engine/apiserver/",
     "rulebook/",
     "engine/scheduler/devices/cel.py",
 )

@@ -120,7 +120,7 @@ def test_the_skew_is_told_in_numbers():
     assert obstacle(copy, [node("x", zone=None), *nodes])[1:] == (f"the node has no label {ZONE}", False)
     few = pod(spread=(replace(constraint, min_domains=3),))
     assert obstacle(few, nodes, ("a", pod()))[1] == (
-        f"{ZONE}=a would hold 2, at most 1 while there are fewer than 3 domains"
+        f"{ZONE}=a would hold 2, at most 1 while there are fewer than 3 zones"
     )
 
 
@@ -157,7 +157,7 @@ def test_a_pod_that_matches_some_but_not_all_terms_is_no_companion():
     copy = pod("cache", required_affinity=terms)
     whole = replace(pod(), labels={"app": "web", "tier": "front"})
     found = obstacle(copy, [node("a"), node("b", "b")], ("a", pod()), ("a", front), ("b", whole))
-    assert found[1] == "no pods that match all its terms are in its domains"
+    assert found[1] == "no pods that match all its terms are where it is"
 
 
 def test_when_nothing_fits_the_message_is_the_schedulers():

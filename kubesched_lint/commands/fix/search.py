@@ -254,6 +254,9 @@ class _FixSearch:
         """Steps left for trials; None before the first one."""
         self._read = 0
         self._tried: set[tuple[Subject, Path, str]] = set()
+        self._harmful: set[tuple[Subject, Path, str]] = set()
+        """Those that did no good alone: each gets one more trial once another remedy has helped."""
+        self._given_up: set[tuple[Subject, Path, str]] = set()
         self._refused: dict[Subject, _Refusal] = {}
         self.fixes: dict[Placed, Fix] = {}
 
@@ -380,10 +383,16 @@ class _FixSearch:
         helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
         if helps and after.is_no_worse_than(before):
             self._tried.update(proposal.key for proposal in made)
+            self._tried -= self._harmful
+            self._harmful = set()
             self.fixes = {**{place: fix for place, fix in fixes.items() if fix is not None}, **self.fixes}
             return after
         if len(made) == 1:
-            self._tried.add(made[0].key)
+            key = made[0].key
+            if key not in self._given_up:
+                self._harmful.add(key)
+            self._given_up.add(key)
+            self._tried.add(key)
             return before
         guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[subject_of(o.judged.finding)])]
         if 0 < len(guilty) < len(made):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
 from kubesched_lint.engine.cluster.devices import CHOSEN
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, once_per_workload
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
@@ -24,8 +25,7 @@ def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], 
         Counted(0, "devices may keep its pods, or those that it needs, from nodes"),
         False,
     )
-    groups = _groups(setting)
-    most = _room(groups, setting, number) if groups is not None else bounds.most.pods
+    most = _room(setting, number)
     if most < bounds.most.pods:
         bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
 
@@ -37,11 +37,15 @@ def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
     return any(each.over_time == CHOSEN for each in setting.objects.allocator)
 
 
-def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:
+@once_per_workload
+def _room(setting: Setting, number: int) -> float:
     """Return how many pods of a workload the nodes have devices for; running pods may have other claims than new ones.
 
     Pods that take the same devices share them; of others so many may run beside these.
     """
+    groups = _groups(setting)
+    if groups is None:
+        return inf
     rooms = {
         frozenset(groups.taken_by(pod).items()): groups.room(pod, setting.reach[number])
         for pod in setting.kinds[number]

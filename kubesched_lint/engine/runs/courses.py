@@ -28,7 +28,7 @@ from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
 from kubesched_lint.engine.events.start.setting import LOSSES, Setting
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.stories import anew, story_of
 from kubesched_lint.engine.events.transitions.adverse import victim_key
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
@@ -385,9 +385,7 @@ class Courses:
                 if workload.key not in known[variant].numbers:
                     known[variant].enter(workload)
         precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
-        story = known[variant].start_anew(start.seed, start.runs, precedence)
-        story.deploy(chosen, together=True)
-        return story
+        return anew(known[variant], chosen, start.seed, start.runs, precedence)
 
     def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Timeline:
         setting, is_against = self.setting, start.against >= 0

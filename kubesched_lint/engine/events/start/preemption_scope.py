@@ -156,6 +156,8 @@ def may_be_preempted(setting: Setting, number: int) -> bool:
 
 def above(setting: Setting, number: int) -> Iterator[int]:
     """Yield the workloads whose pods may preempt those of a workload, or others that do."""
+    if not may_be_preempted(setting, number):
+        return iter(())
     lowest = min(_ranks(setting, number))
     return (i for i in range(len(setting.workloads)) if i != number and _eagerness(setting, i) > lowest)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.quotas import as_granted
 from kubesched_lint.engine.events.start.setting import Setting
@@ -99,6 +100,16 @@ def story_of(
         story.from_now_unready()
     if deployed:
         story.deploy(chosen, together=setting.together)
+    return story
+
+
+def anew(
+    start: Timeline, chosen: Sequence[Workload], seed: int, runs: int, precedence: Mapping[ObjectRef, int]
+) -> Timeline:
+    """Deploy workloads in a story that knows them already, from the start that others share."""
+    work.spend(work.CALL * len(chosen))  # see ``story_of``
+    story = start.start_anew(seed, runs, precedence)
+    story.deploy(chosen, together=True)
     return story
 
 

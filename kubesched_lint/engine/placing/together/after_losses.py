@@ -95,8 +95,11 @@ def _worst(world: World, event: str, losses: Losses) -> Short | None:
 def _confined(world: World) -> Sequence[_Confined]:
     """Return the demands by the nodes to which they are confined; none where the set is too large without a loss.
 
-    Of very many workloads on very many kinds of nodes nothing is told.
+    Of very many workloads on very many kinds of nodes, or with very many resources, nothing is told.
     """
+    resources = {name for d in demands_of(world) for name in d.pod.requests}
+    if len(resources) * len(demands_of(world)) > MOST_VARIABLES:
+        return ()
     demands = [d for d in demands_of(world) if d.workload.kind != "Pod" and fits_alone(world, d)]
     problem = Problem(world, [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled])
     if overfull(problem) is not None:

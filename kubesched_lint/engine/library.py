@@ -13,18 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.cluster.nodes.elastic import maker_of
-from kubesched_lint.engine.cluster.nodes.transient import without_transient_state
-from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.model.decode.nodes import decode_bound_pod, decode_node
+from kubesched_lint.engine.cluster.collecting.collect import Collector
+from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
-from kubesched_lint.engine.model.node import Node
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.trial import at_rest, tried_and_placed
+from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.world import World
@@ -80,37 +79,31 @@ class Verdict(Struct, frozen=True):
 def cluster_of(objects: Objects, *, version: str = "") -> Cluster:
     """Return a cluster of nodes, pods and all else that is read; a kind that occurs is known completely.
 
-    ``version``: of its API server, ``v1.36.2``. Cordons and taints that controllers remove by themselves count as
-    over. Raises DecodeError for a field of a wrong type, with the path of the field.
+    ``version``: of its API server, ``v1.36.2``. Pods that have finished take no room. Cordons and taints that
+    controllers remove by themselves count as over. Raises DecodeError for a field of a wrong type, with its path, and
+    ClusterError for more nodes or objects than a cluster has.
     """
-    nodes, pods, others, kinds = list[Node](), [], [], set()
+    collector = Collector(path="the cluster")
     for value in objects:
-        kind, core = str(value.get("kind")), "/" not in str(value.get("apiVersion"))
-        kinds.add(kind)
-        if kind == "Node" and core:
-            nodes.append(_node(value))
-        elif kind == "Pod" and core:
-            pods.append(decode_bound_pod(dict(value)))
-        elif is_read(value.get("apiVersion"), kind):
-            others.append(decode_object(dict(value), "default"))
-    inventory = replace(gather(others), nodes=tuple(nodes), pods=tuple(pods))
-    return Cluster(inventory, kinds=frozenset(kinds), version=version)
-
-
-def _node(value: Mapping[str, Any]) -> Node:
-    node = without_transient_state(decode_node(dict(value)))
-    maker = maker_of(node.labels, (value.get("metadata") or {}).get("annotations") or {})
-    return node if maker is None else replace(node, elastic=True, group=maker.group)
+        collector.value(dict(value))
+    return without_transient(replace(collector.cluster("the cluster"), version=version))
 
 
 def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", apply_order: str = "kubectl") -> World:
     """Return the manifests laid over a cluster; objects of kinds that are not read are left out.
 
-    ``apply_order``: the tool that applies them: ``kubectl``, ``helm`` or ``argocd``. Raises DecodeError.
+    ``apply_order``: the tool that applies them: ``kubectl``, ``helm`` or ``argocd``. Raises DecodeError for a field of
+    a wrong type, and ValueError, with the API server's words, for an object that it refuses.
     """
-    read = (dict(value) for value in manifests if is_read(value.get("apiVersion"), value.get("kind")))
+    read = [dict(value) for value in manifests if is_read(value.get("apiVersion"), value.get("kind"))]
     found = gather(decode_object(value, "default", None, number) for number, value in enumerate(read))
-    return World(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
+    scenario = World(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
+    for value in read:
+        answer = validate(value, version=scenario.premises.kubernetes_version)
+        if not answer.accepted:
+            name = (value.get("metadata") or {}).get("name")
+            raise ValueError(f"the API server refuses {value['kind']} {name}: {answer.causes[0]}")
+    return scenario
 
 
 def candidates(scenario: World, kind: str, namespace: str, name: str) -> Candidates:
@@ -118,12 +111,8 @@ def candidates(scenario: World, kind: str, namespace: str, name: str) -> Candida
     workload = {workload.ref: workload for workload in scenario.manifests.workloads}[ObjectRef(kind, namespace, name)]
     found = diagnose(scenario.member(workload).pod, at_rest(scenario).state)
     names = scenario.index.names
-    left = {names[n]: tuple(_reasons(found, n)) for n in positions(_others(scenario, found.feasible))}
+    left = {names[n]: tuple(_reasons(found, n)) for n in positions(scenario.index.all & ~found.feasible)}
     return Candidates(tuple(scenario.names(found.feasible)), "" if found.feasible else message(found), left)
-
-
-def _others(scenario: World, feasible: NodeSet) -> NodeSet:
-    return scenario.index.all & ~feasible
 
 
 def _reasons(found: Diagnosis, position: int) -> Iterator[str]:

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.cluster.pods.template import difference
 from kubesched_lint.engine.model.decode.nodes import decode_node
 from kubesched_lint.engine.model.decode.objects import decode_object
 from kubesched_lint.engine.model.decode.pods import decode_pod
 from kubesched_lint.sources.capture.resources import RESOURCES, Resource
-from kubesched_lint.sources.objects.pods import PodReader
 from kubesched_lint.sources.redaction.redact import Redactor
 
 BY_KIND = {resource.kind: resource for resource in RESOURCES}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.engine.cluster.collecting.collect import Collector
+from kubesched_lint.engine.cluster.collecting.node_json import NodeJsonDecoder
 from kubesched_lint.engine.model.node import Node
-from kubesched_lint.sources.objects.collect import Collector
-from kubesched_lint.sources.objects.node_json import NodeJsonDecoder
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 NODES = [

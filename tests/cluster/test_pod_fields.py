@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.collecting.pod_json import PodJsonDecoder
+from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.cluster.pods.known_pods import class_key
 from kubesched_lint.engine.cluster.pods.template import difference
 from kubesched_lint.engine.model import pod_fields
@@ -17,8 +19,6 @@ from kubesched_lint.engine.model.decode.pods import decode_pod
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.sources.capture.parts import Template
 from kubesched_lint.sources.capture.resources import RESOURCES
-from kubesched_lint.sources.objects.pod_json import PodJsonDecoder
-from kubesched_lint.sources.objects.pods import PodReader
 
 Place = tuple[str, ...]
 """The names of fields from the spec to a leaf; items of lists have none."""

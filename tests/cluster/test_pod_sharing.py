@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.sources.objects.pods import PodReader
 from tests import drawn as st
 from tests.drawn import given
 

@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubesched_lint import load_cluster, simulate
+from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.library import EVENTS, candidates, cluster_of, placed, scenario_of, verdicts
 from kubesched_lint.engine.model.decode.fields import DecodeError
@@ -20,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/engine"
 
 
-def objects(name: str) -> list[dict[str, object]]:
-    items: list[dict[str, object]] = json.loads((EXAMPLE / name).read_text())["items"]
+def objects(name: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads((EXAMPLE / name).read_text())["items"]
     return items
 
 
@@ -70,3 +72,42 @@ def test_nodes_that_are_left_out_and_pods_that_wait_have_the_schedulers_words() 
 def test_a_wrong_type_is_an_error_with_its_path() -> None:
     with pytest.raises(DecodeError, match="replicas"):
         scenario_of([{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "four"}}], cluster_of([]))
+
+
+def node(name: str) -> dict[str, object]:
+    labels = {"kubernetes.io/hostname": name}
+    room = {"cpu": "2", "memory": "8Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": room},
+    }
+
+
+def pod(name: str, phase: str) -> dict[str, object]:
+    container = {"name": "a", "image": "a:1", "resources": {"requests": {"cpu": "2"}}}
+    spec = {"nodeName": "a", "containers": [container]}
+    meta = {"name": name, "namespace": "shop"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": phase}}
+
+
+def test_it_reads_a_cluster_as_the_linter_does() -> None:
+    """Finished pods take no room, and a ReplicaSet of a Deployment is one of its revisions."""
+    web = objects("set.json")[1]
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1", "controller": True}
+    meta = {"name": "web-1", "namespace": "shop", "labels": {"pod-template-hash": "1"}, "ownerReferences": [owner]}
+    revision = {**web, "kind": "ReplicaSet", "metadata": meta}
+    there = [node("a"), node("b"), pod("over", "Succeeded"), pod("runs", "Running"), web, revision]
+    ours, theirs = cluster_of(there), load_cluster(objects=there)
+    assert ours.kinds == theirs.kinds
+    assert [str(workload.ref) for workload in ours.inventory.workloads] == ["Deployment shop/web"]
+    assert same_values(tuple(ours.inventory.lists()), tuple(theirs.inventory.lists()))
+    found = candidates(scenario_of(objects("set.json"), ours), "Deployment", "shop", "web")
+    assert (found.nodes, found.reasons) == (("b",), {"a": ("NodeResourcesFit: Insufficient cpu",)})
+
+
+def test_what_the_api_server_refuses_is_no_scenario() -> None:
+    refused = {**objects("set.json")[0], "spec": {**objects("set.json")[0]["spec"], "replicas": -1}}
+    with pytest.raises(ValueError, match=r"the API server refuses Deployment search: spec.replicas: Invalid value: -1"):
+        scenario_of([refused], cluster_of([node("a")]))

@@ -2,9 +2,9 @@
 
 A mapping holds the fields of an object, a list of one shape the items of a list; a leaf names its type. Four users
 follow it: decoding (``engine.model.decode.pods``), the key under which pods share a decoded one
-(``sources.objects.pod_json``), what a capture keeps (``sources.capture.parts``) and the comparison of templates
-(``engine.cluster.pods.template``). ``tests/cluster/test_pod_fields.py`` changes each field and checks that they react.
-Names as in ``k8s.io/api/core/v1`` (v1.36).
+(``engine.cluster.collecting.pod_json``), what a capture keeps (``sources.capture.parts``) and the comparison of
+templates (``engine.cluster.pods.template``). ``tests/cluster/test_pod_fields.py`` changes each field and checks that
+they react. Names as in ``k8s.io/api/core/v1`` (v1.36).
 """
 
 from __future__ import annotations

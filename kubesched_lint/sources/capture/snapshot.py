@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.cluster.cluster import ClusterError, Live
+from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.model.decode.objects import READ_KINDS
 from kubesched_lint.sources.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.sources.capture.connection import CaptureError, Connection
@@ -21,9 +22,9 @@ from kubesched_lint.sources.capture.gates import feature_gates
 from kubesched_lint.sources.capture.lists import PAGE, Items, ListReader, Progress, Unavailable
 from kubesched_lint.sources.capture.resources import RESOURCES, Resource, served_versions
 from kubesched_lint.sources.capture.templates import whole_workloads
-from kubesched_lint.sources.objects.collect import Collector
 from kubesched_lint.sources.objects.containers import SNAPSHOT
 from kubesched_lint.sources.objects.read_json import read_blocks
+from kubesched_lint.sources.objects.status import sizes_in
 from kubesched_lint.sources.redaction.open_words import open_version
 from kubesched_lint.sources.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.sources.sketches.sketch import API_VERSION
@@ -83,7 +84,7 @@ class Snapshot(Struct, frozen=True):
 
     def cluster(self, path: str, *, elastic: bool | None = None) -> Cluster:
         """Return the cluster as if read from the file ``path``, without a file. Raises ClusterError."""
-        collector = Collector(elastic, path)
+        collector = Collector(elastic, path, sizes_in)
         if read_blocks(self._blocks(), collector) is None:
             raise ClusterError(
                 path, 0, 0, "holds an object that cannot be read; `kubesched-lint snapshot` makes a file to look at"

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.quirks import STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.cluster.cluster import LIVE, Cluster, ClusterError, Live
+from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.cluster.limits import LARGEST
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.decode.fields import DecodeError
@@ -29,9 +30,9 @@ from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.manifests.document import Document, Skipped, Unread
 from kubesched_lint.sources.manifests.loader import documents
 from kubesched_lint.sources.manifests.meant import is_ours
-from kubesched_lint.sources.objects.collect import Collector
 from kubesched_lint.sources.objects.containers import explained, read_plain
 from kubesched_lint.sources.objects.read_json import JsonSyntaxError, read_blocks, read_json
+from kubesched_lint.sources.objects.status import sizes_in
 from kubesched_lint.sources.objects.unpack import GZIP, UnpackError, gunzipped, limited
 from kubesched_lint.sources.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.sources.sketches.fields import UnknownFieldError
@@ -60,7 +61,7 @@ def read_cluster(path: str, *, elastic: bool | None = None, asked: Live | None =
         from kubesched_lint.sources.capture.snapshot import live_cluster
 
         return live_cluster(path, path.partition(":")[2] or None, elastic=elastic, asked=asked)
-    collector = Collector(elastic, path)
+    collector = Collector(elastic, path, sizes_in)
     origins = [_read_file(name, collector) for name in _names(path)]
     return _finished(collector, path, origins)
 
@@ -108,7 +109,7 @@ def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool
 
     Raises ClusterError.
     """
-    collector = Collector(elastic, path)
+    collector = Collector(elastic, path, sizes_in)
     origins = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
     return _finished(collector, path, origins)
 

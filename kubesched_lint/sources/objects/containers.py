@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Path, Source, Span
+from kubesched_lint.engine.cluster.collecting.collect import Collector, Header
 from kubesched_lint.engine.model.decode.fields import (
     DecodeError,
     Value,
@@ -19,7 +20,6 @@ from kubesched_lint.engine.model.decode.fields import (
     wrong,
 )
 from kubesched_lint.sources.manifests.meant import is_ours
-from kubesched_lint.sources.objects.collect import Collector, Header
 from kubesched_lint.sources.scheduler_config.file import schedulers_in
 from kubesched_lint.sources.sketches.devices import classes_of
 from kubesched_lint.sources.sketches.fields import known

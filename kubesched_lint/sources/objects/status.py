@@ -16,10 +16,10 @@ NAMESPACE, NAME = "kube-system", "cluster-autoscaler-status"
 _IN_TEXT = r"(?m)^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)"
 
 
-def is_status(value: Value) -> bool:
-    """Return whether an object is the status of cluster-autoscaler."""
+def sizes_in(value: Value) -> Mapping[str, int] | None:
+    """Return the ``group_sizes`` in a ConfigMap; None if it is not the status of cluster-autoscaler."""
     meta = value.get("metadata")
-    return value.get("kind") == "ConfigMap" and isinstance(meta, dict) and meta.get("name") == NAME
+    return group_sizes(value) if isinstance(meta, dict) and meta.get("name") == NAME else None
 
 
 def group_sizes(value: Value) -> Mapping[str, int]:

@@ -27,7 +27,7 @@ JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 def decode_node(value: Value, source: Source | None = None, images: dict[str, int] | None = None) -> Node:
     """Return a Node; ``images`` are its images if they have been decoded before. Raises DecodeError.
 
-    Long lists of nodes are cut down to the fields of ``sources.objects.node_json`` before.
+    Long lists of nodes are cut down to the fields of ``engine.cluster.collecting.node_json`` before.
     """
     meta, spec, status = mapping(value, "metadata", ()), mapping(value, "spec", ()), mapping(value, "status", ())
     return Node(

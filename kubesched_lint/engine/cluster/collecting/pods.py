@@ -9,16 +9,16 @@ from msgspec import ValidationError
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.partly_compared import same_values
+from kubesched_lint.engine.cluster.collecting.pod_json import PodJsonDecoder
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.engine.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.sources.objects.pod_json import PodJsonDecoder
 
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from kubesched_lint.sources.objects.pod_json import AffinityParts, MetaParts, Names, PodParts, SpecParts
+    from kubesched_lint.engine.cluster.collecting.pod_json import AffinityParts, MetaParts, Names, PodParts, SpecParts
 
 _OVER = ("Succeeded", "Failed")
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypedDict
 import msgspec
 from msgspec import Raw, Struct
 
+from kubesched_lint.engine.cluster.collecting.pod_json import Part, items_of
 from kubesched_lint.engine.model.decode.fields import Value
 from kubesched_lint.engine.model.decode.nodes import images_of
-from kubesched_lint.sources.objects.pod_json import Part, items_of
 
 
 class _Meta(TypedDict, total=False):

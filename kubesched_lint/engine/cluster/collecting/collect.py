@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.collecting.node_json import NodeJsonDecoder
+from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.cluster.limits import MOST_NODES, MOST_OBJECTS
 from kubesched_lint.engine.cluster.nodepools.minimum import standing
 from kubesched_lint.engine.cluster.nodepools.unshown import grouped_by_likeness, has_unshown
@@ -23,9 +25,6 @@ from kubesched_lint.engine.model.decode.objects import decode_object, gather, is
 from kubesched_lint.engine.model.decode.policy import decode_replica_set_revision
 from kubesched_lint.engine.model.node import Node
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.sources.objects.node_json import NodeJsonDecoder
-from kubesched_lint.sources.objects.pods import PodReader
-from kubesched_lint.sources.objects.status import group_sizes, is_status
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.devices import DeviceClass
@@ -54,10 +53,17 @@ class Collector:
     """Collect objects as plain values or as JSON; later ones of the same name replace earlier ones.
 
     ``elastic`` overrides what labels and sketches say about every node; ``path`` names the source in messages.
+    ``sizes_in`` reads the status of cluster-autoscaler: the size of each node group in it; None for another object.
     """
 
-    def __init__(self, elastic: bool | None = None, path: str = "") -> None:
+    def __init__(
+        self,
+        elastic: bool | None = None,
+        path: str = "",
+        sizes_in: Callable[[Value], Mapping[str, int] | None] = lambda value: None,
+    ) -> None:
         self.path = path
+        self._sizes_in = sizes_in
         self._elastic = elastic
         self._nodes: dict[str, Node] = {}
         self._because: dict[str, str] = {}
@@ -107,8 +113,8 @@ class Collector:
             self._add_pods((self._reader.value(value),))
         elif is_read(value.get("apiVersion"), kind):
             self._other(value, source)
-        elif kind == "ConfigMap" and is_status(value):
-            self._sizes.update(group_sizes(value))
+        elif kind == "ConfigMap" and (sizes := self._sizes_in(value)) is not None:
+            self._sizes.update(sizes)
         else:
             self.count_unread(str(kind))
 

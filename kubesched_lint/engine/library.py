@@ -133,6 +133,9 @@ def placed(scenario: World, *, seed: int = 1) -> Placed:
 def verdicts(scenario: World, events: Sequence[str] = EVENTS, *, steps: int = MOST_STEPS) -> tuple[Verdict, ...]:
     """Return a verdict on every event of every workload, those of a workload together, in the order of the events.
 
+    A verdict is about finding a node. What pods meet later, such as a disk that is attached elsewhere, and what rules
+    prove of several workloads together, only the linter tells.
+
     ``steps``: the work that may be done, about a microsecond each; what it leaves undecided is ``unknown``, and
     ``missing`` says so. Raises OutOfWorkError if nothing could be decided, ValueError for an unknown event.
     """

@@ -333,9 +333,8 @@ def test_no_row_is_left_out_where_plan_would_leave_some_out(live: Live, monkeypa
 
 
 def test_a_placement_is_made_only_where_somebody_may_move(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without pools and without anybody to evict it tells nothing; with somebody, it names whom."""
+    """Without pools and without anybody to evict it tells nothing."""
     monkeypatch.setattr("kubesched_lint.commands.plan.judging.placement", lambda *_: pytest.fail("placed for nothing"))
     live.holds(*running(stored(deployment("web"))))
     live.apply(deployment("web", image="registry.example.com/app:2"))
     assert live.value(*FIXED)["verdict"] == "passes"
-    monkeypatch.undo()

@@ -258,6 +258,19 @@ def test_a_change_that_the_api_server_refuses_is_blocked(live: Live) -> None:
     assert "blocks: the API server refuses to change spec.volumeClaimTemplates" in live.check(*FIXED).stdout
 
 
+def test_what_a_manifest_leaves_open_stays_as_it_was_created(live: Live) -> None:
+    """Its creator wrote Parallel, or a webhook did: an apply of files without the field sends none."""
+    parallel = stateful()
+    parallel["spec"]["podManagementPolicy"] = "Parallel"
+    live.holds(stored(parallel))
+    live.apply(stateful())
+    assert "refuses to change" not in live.check(*FIXED).stdout
+    ordered = stateful()
+    ordered["spec"]["podManagementPolicy"] = "OrderedReady"
+    live.apply(ordered)
+    assert "blocks: the API server refuses to change spec.podManagementPolicy" in live.check(*FIXED).stdout
+
+
 @pytest.mark.parametrize(
     ("note", "value"),
     [

@@ -156,7 +156,7 @@ def plan(
         with ExitStack() as stack:
             commits = Commits(stack)
             sides = [_read(context, aim, asked, commits) for aim in each]
-            rows = sum(map(_rows, sides))
+            rows = sum(map(_rows, sides)) if base else 0  # what runs has no text that tells what differs
             parts = [(aim.name, _planned(aim, asked, its, rows)) for aim, its in zip(each, sides, strict=True)]
     except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")

@@ -306,6 +306,8 @@ def _delay(workload: Workload) -> str:
     """Return why a changed template replaces no running pod; empty if the controller rolls it out."""
     if workload.kind == "CronJob":
         return "the next run uses the new template"
+    if workload.kind == "Pod":
+        return "the pod keeps its node"
     if workload.kind not in ROLLED_OUT:
         return "only new pods use the new template"
     if workload.suspended:

@@ -1,6 +1,6 @@
 """The data of rules and reports: severities, evidence, hazards, places and findings.
 
-The lowest layer: it is independent of Kubernetes, so that every layer above can use it.
+Reports and everything between them and the engine share it. It decides nothing.
 """
 
 from __future__ import annotations
@@ -187,6 +187,11 @@ class Finding(Struct, frozen=True):
     """Who is to mend it: by CODEOWNERS, or ``namespace shop``; empty where nobody asked."""
     rendered: str = ""
     """The kustomization that renders its object, if the run renders several and ``location`` does not tell which."""
+
+    @property
+    def because(self) -> str:
+        """What its message says after the colon: why it is so, without what happens; empty if it says only that."""
+        return self.message.partition(": ")[2]
 
 
 def errors_behind(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.clock import fresh_since, today
 from kubesched_lint.commands.check.found import Check
@@ -208,17 +209,12 @@ def lint(
     ValueError for an invalid option.
     """
     book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
-    options = Options(
+    options = replace(
+        _options(namespace, apply_order, kubernetes_version, feature_gates, workloads, include_tests=include_tests),
         profile=_one_of("profile", profile, PROFILES),
         select=tuple(select),
         ignore=tuple(ignore),
-        namespace=namespace,
-        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_version(kubernetes_version),
-        feature_gates=_gates(feature_gates),
         partial=partial,
-        include_tests=include_tests,
-        kinds=_kinds(workloads),
         params=_params(params or {}, book),
         severities=_severities(severities or {}, book),
         today=today(),
@@ -259,13 +255,8 @@ def simulate(
     search; ``seed`` seeds the random runs that replace a search that is too large. Raises ClusterError, and ValueError
     for an unknown event, name, node, label or option.
     """
-    options = Options(
-        namespace=namespace,
-        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_version(kubernetes_version),
-        feature_gates=_gates(feature_gates),
-        include_tests=include_tests,
-        kinds=_kinds(workloads),
+    options = _options(
+        namespace, apply_order, kubernetes_version, feature_gates, workloads, include_tests=include_tests
     )
     known = _cluster(cluster, elastic)
     assert known is not None
@@ -311,15 +302,10 @@ def plan(
     certain. Raises ClusterError, UnknownRuleError, and ValueError for an invalid option or if no side has an object.
     """
     book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
-    options = Options(
-        profile=_one_of("profile", profile, PROFILES),
-        namespace=namespace,
-        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_version(kubernetes_version),
-        feature_gates=_gates(feature_gates),
-        include_tests=include_tests,
-        kinds=_kinds(workloads),
+    options = _options(
+        namespace, apply_order, kubernetes_version, feature_gates, workloads, include_tests=include_tests
     )
+    options = replace(options, profile=_one_of("profile", profile, PROFILES))
     manifests = _manifests(paths, text, objects, options, cluster)
     known, former = _running(cluster, manifests), _cluster(cluster_before, None)
     is_folder = isinstance(before, str | os.PathLike)
@@ -370,13 +356,8 @@ def why(
     ``Why.answers[0].explanation.fitting``. Raises ClusterError, OutOfWorkError if it cannot be established within the
     limit of work, and ValueError for a name that no or several objects have, and for an invalid option.
     """
-    options = Options(
-        namespace=namespace,
-        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_version(kubernetes_version),
-        feature_gates=_gates(feature_gates),
-        include_tests=include_tests,
-        kinds=_kinds(workloads),
+    options = _options(
+        namespace, apply_order, kubernetes_version, feature_gates, workloads, include_tests=include_tests
     )
     known = _cluster(cluster, None)
     assert known is not None
@@ -498,6 +479,27 @@ def as_html(result: Result) -> str:
 html_of.register(Shown, as_html)
 
 
+def _options(
+    namespace: str,
+    apply_order: str,
+    kubernetes_version: str,
+    feature_gates: str,
+    workloads: Sequence[Path],
+    *,
+    include_tests: bool,
+) -> Options:
+    """Return what all functions ask in the same words. Raises ValueError for an invalid option."""
+    parsed(feature_gates)
+    return Options(
+        namespace=namespace,
+        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
+        kubernetes_version=_version(kubernetes_version),
+        feature_gates=feature_gates,
+        include_tests=include_tests,
+        kinds=_kinds(workloads),
+    )
+
+
 def _outcome(simulation: SimulationReport, row: Row, cell: Cell) -> Outcome:
     return Outcome(
         object=simulation.workloads[row.number].ref,
@@ -569,12 +571,6 @@ def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
 
 def _kinds(folders: Sequence[Path]) -> Kinds:
     return kinds_with([os.fspath(folder) for folder in folders])
-
-
-def _gates(text: str) -> str:
-    """Return the text. Raises ValueError if it is no list of feature gates."""
-    parsed(text)
-    return text
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> str:

@@ -44,6 +44,7 @@ from kubesched_lint.sources.clusters.terraform import TerraformError, read_terra
 if TYPE_CHECKING:
     from kubesched_lint.cli.targets import Aim
     from kubesched_lint.commands.plan.found import Plan
+    from kubesched_lint.sources.clusters.terraform import TerraformPools
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -146,15 +147,16 @@ def plan(
     base, given = _parted(arguments or (), has_target=target is not None or _is_base(context, arguments))
     if against_cluster:
         base, given = "", arguments or ()
-    asked = _Asked(base, events_in(events), tuple(env or ()), cluster_before, terraform)
     try:
+        pools = None if terraform is None else read_terraform(terraform)
+        asked = _Asked(base, events_in(events), tuple(env or ()), cluster_before, pools)
         settings = with_sets(context, settle(context, given), given)
         each = aims(context, settings, given, target)
         tell_configuration(*(aim.settings for aim in each))
         with ExitStack() as stack:
             commits = Commits(stack)
             sides = [_read(context, aim, asked, commits) for aim in each]
-            rows = sum(map(_rows, sides))
+            rows = sum(map(_rows, sides)) if base else 0  # what runs has no text that tells what differs
             parts = [(aim.name, _planned(aim, asked, its, rows)) for aim, its in zip(each, sides, strict=True)]
     except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
@@ -204,7 +206,7 @@ class _Asked(Struct, frozen=True):
     events: tuple[str, ...]
     environments: tuple[str, ...]
     cluster_before: str | None
-    terraform: str | None
+    terraform: TerraformPools | None
 
 
 class _Sides(Struct, frozen=True):
@@ -265,9 +267,8 @@ def _rows(sides: _Sides) -> int:
 def _planned(aim: Aim, asked: _Asked, sides: _Sides, rows: int) -> Plan:
     """Return the plan, one of several with so many ``rows`` together.
 
-    Raises TerraformError, UnknownRuleError, and ValueError for an unknown event.
+    Raises UnknownRuleError, and ValueError for an unknown event.
     """
-    pools = None if asked.terraform is None else read_terraform(asked.terraform)
     with shown(f"planning{f' {aim.name}' if aim.name else ''}"):
         return planned(
             sides.before,
@@ -277,7 +278,7 @@ def _planned(aim: Aim, asked: _Asked, sides: _Sides, rows: int) -> Plan:
             asked.events,
             running=not asked.base,
             former=sides.former,
-            terraform=pools,
+            terraform=asked.terraform,
             rows=rows,
         )
 

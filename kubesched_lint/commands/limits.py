@@ -23,7 +23,7 @@ MOST_RUNS = 30_000_000
 """Pods of all losses that ``audit`` simulates, times the nodes that each is scored on; a loss beyond is reported as not
 checked. Proofs and looks at room get a part."""
 MOST_PLACES = 64
-"""Nodes, crowds or ends that are tried one by one; the others count as not tried."""
+"""Nodes, groups of replicas or ends that are tried one by one; the others count as not tried."""
 MOST_TARGETS = 6
 """Nodes to drain for which all orders of waves are searched; for more, the plan may not be the shortest."""
 MOST_ADDED = 100

@@ -55,7 +55,10 @@ def _exactly(value: Any, kind: type) -> Any:
 
 
 class Protocol(LanguageServerProtocol):
-    """The desk keeps the texts of documents. pygls would keep them too, and read what is not open from any path."""
+    """The request handler keeps the texts of documents.
+
+    pygls would keep them too, and read what is not open from any path.
+    """
 
     def __init__(self, server: Any, converter: Converter) -> None:
         super().__init__(server, converter)

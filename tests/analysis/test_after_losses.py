@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume
+from msgspec.structs import replace
 
 from kubesched_lint import load_cluster
 from kubesched_lint.engine.answers.cells import outcome
@@ -100,6 +101,17 @@ def test_one_line_above_the_matrix_says_how_many_wait_whichever_they_are():
     assert (node["event"], node["waiting"], zone["event"], len(zone["lost"])) == ("node-loss", 2, "zone-loss", 3)
     assert node["because"] == f"6 pods > 4, the most by cpu without {node['lost'][0]}"
     assert not found.is_bad
+
+
+def test_the_proof_names_the_loss_that_its_numbers_are_of():
+    """After the loss of the large node three pods wait, after that of the small one two."""
+    nodes = sketch(1, "abc", "2")
+    large = replace(nodes.inventory.nodes[0], allocatable={**nodes.inventory.nodes[0].allocatable, "cpu": 3000})
+    cluster = replace(nodes, inventory=replace(nodes.inventory, nodes=(large, *nodes.inventory.nodes[1:])))
+    made = (workload("Deployment", name, count, asking("900m")) for name, count in (("web", 4), ("db", 3)))
+    (short,) = report_of(cluster, *made, events=("node-loss",)).short_after_losses
+    assert (short.lost[0], short.waiting) == (large.name, 2)
+    assert short.because == "7 pods > 5, the most by cpu without w-b"
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,9 @@ def _answers(case: str, moment: Moment) -> Iterator[Compared]:
     left = () if is_counted else losses.left(nodes, gone)
     assert left is not None
     left = losses.proven(nodes, gone, left)
-    for ref in dict.fromkeys(crowd.ref for crowd, _ in gone):
+    for ref in dict.fromkeys(group.ref for group, _ in gone):
         name = f"{ref.kind}/{ref.name}"
-        mine = [part for part in left if part.crowd.ref == ref]
+        mine = [part for part in left if part.group.ref == ref]
         said, proven = sum(part.pods for part in mine), sum(part.surely.pods for part in mine)
         yield Compared(case, name, said, proven, max(moment.fewer(name), 0), is_counted)
 

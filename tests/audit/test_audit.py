@@ -323,8 +323,8 @@ def test_losses_are_proven_only_while_all_of_an_object_are(name: str, monkeypatc
     def surely(now: RunningCluster, lost: frozenset[str], gone: Any, numbers: Any) -> dict[int, Waits]:
         answers = surely_waiting(now, lost, gone, numbers)
         for number in numbers:
-            crowd, pods = gone[number]
-            asked.setdefault(crowd.ref, []).append(answers[number].pods == pods)
+            group, pods = gone[number]
+            asked.setdefault(group.ref, []).append(answers[number].pods == pods)
         return answers
 
     monkeypatch.setattr(losses_module, "surely_waiting", surely)
@@ -380,7 +380,7 @@ def test_what_is_proven_of_a_loss_waits_in_every_drawn_order(first: int) -> None
             sure = surely_waiting(now, lost, gone, range(len(gone)))
             state = all_running_pods(now.without(lost)).state
             for draw in range(4):
-                waiting = _one_order([(crowd.pod, count) for crowd, count in gone], state, Random(f"{name} {draw}"))
+                waiting = _one_order([(group.pod, count) for group, count in gone], state, Random(f"{name} {draw}"))
                 assert all(waits.pods <= waiting[number] for number, waits in sure.items()), (seed, name)
             proven += sum(waits.pods for waits in sure.values())
     assert proven > 10

@@ -258,6 +258,19 @@ def test_a_change_that_the_api_server_refuses_is_blocked(live: Live) -> None:
     assert "blocks: the API server refuses to change spec.volumeClaimTemplates" in live.check(*FIXED).stdout
 
 
+def test_what_a_manifest_leaves_open_stays_as_it_was_created(live: Live) -> None:
+    """Its creator wrote Parallel, or a webhook did: an apply of files without the field sends none."""
+    parallel = stateful()
+    parallel["spec"]["podManagementPolicy"] = "Parallel"
+    live.holds(stored(parallel))
+    live.apply(stateful())
+    assert "refuses to change" not in live.check(*FIXED).stdout
+    ordered = stateful()
+    ordered["spec"]["podManagementPolicy"] = "OrderedReady"
+    live.apply(ordered)
+    assert "blocks: the API server refuses to change spec.podManagementPolicy" in live.check(*FIXED).stdout
+
+
 @pytest.mark.parametrize(
     ("note", "value"),
     [
@@ -333,9 +346,8 @@ def test_no_row_is_left_out_where_plan_would_leave_some_out(live: Live, monkeypa
 
 
 def test_a_placement_is_made_only_where_somebody_may_move(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without pools and without anybody to evict it tells nothing; with somebody, it names whom."""
+    """Without pools and without anybody to evict it tells nothing."""
     monkeypatch.setattr("kubesched_lint.commands.plan.judging.placement", lambda *_: pytest.fail("placed for nothing"))
     live.holds(*running(stored(deployment("web"))))
     live.apply(deployment("web", image="registry.example.com/app:2"))
     assert live.value(*FIXED)["verdict"] == "passes"
-    monkeypatch.undo()

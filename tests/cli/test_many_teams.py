@@ -19,6 +19,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.programs import WorkTree
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
+from tests.check.live import deployment, node, running, stored
 from tests.teams import CLUSTERS, MISTAKE, team_name, workload, write_repo, write_team
 
 
@@ -93,6 +94,23 @@ def test_a_plan_of_many_rows_tries_each_of_them_a_little(repo: Path, monkeypatch
     misspell(repo, 4)
     assert run("plan", "HEAD").exit_code == 1
     assert efforts == {Effort(), Effort(runs=1, nodes=1)}
+
+
+def test_a_plan_against_a_cluster_tries_the_one_row_that_changes_in_full(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    efforts = []
+    monkeypatch.setattr(judging, "simulate", lambda *a, **more: efforts.append(a[4]) or simulate(*a, **more))
+    monkeypatch.setattr(report_extras, "MOST_ROWS", 3)
+    each = [deployment(f"web-{number}") for number in range(8)]
+    live = [part for one in each for part in running(stored(one))]
+    snapshot = {"apiVersion": "v1", "kind": "List", "items": [*map(node, "abc"), *live]}
+    (repo / "cluster.json").write_text(json.dumps(snapshot))
+    each[0]["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example.com/app:2"
+    (repo / "apps.yaml").write_text("\n---\n".join(map(json.dumps, each)))
+    done = run("plan", "--against-cluster", "apps.yaml", "-c", "cluster.json")
+    assert (done.exit_code, "shop/web-0" in done.stdout) == (0, True), done.output
+    assert set(efforts) == {Effort()}
 
 
 def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

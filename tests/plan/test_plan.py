@@ -397,8 +397,8 @@ def live(replicas: int) -> list[dict[str, Any]]:
     return [*nodes, stored, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}, *pods]
 
 
-def against_cluster(manifest: dict[str, Any], *without: str) -> Plan:
-    cluster = load_cluster(objects=[value for value in live(2) if value["kind"] not in without])
+def against_cluster(manifest: dict[str, Any], *without: str, beside: Sequence[dict[str, Any]] = ()) -> Plan:
+    cluster = load_cluster(objects=[*(value for value in live(2) if value["kind"] not in without), *beside])
     after = Version("after", read([manifest]), Options())
     return plan(as_it_runs(after, cluster), after, cluster, rulebook(), ("deploy",), running=True)
 
@@ -420,6 +420,15 @@ def test_a_selector_that_runs_cannot_be_changed() -> None:
     (one,) = against_cluster(value).workloads
     assert one.change is not None
     assert (one.change.actions[0], "spec.selector" in one.change.remark) == ("replaced", True)
+
+
+def test_a_pod_that_runs_has_no_new_template() -> None:
+    spec = {"containers": [{"name": "a", "image": "registry.example.com/a:1"}]}
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop"}, "spec": spec}
+    runs = {**bare, "spec": {**spec, "nodeName": "n0"}, "status": {"phase": "Running"}}
+    (one,) = against_cluster(bare, beside=[runs]).workloads
+    assert one.change is not None
+    assert (one.change.actions, one.change.remark) == (("updated",), "the pod keeps its node")
 
 
 def test_numbers_of_a_budget_that_runs_are_compared() -> None:

@@ -40,10 +40,10 @@ class Crowding:
         self._lost = lost
         self._state = state
         self._all: Counter[str] = Counter()
-        for crowd, count in gone:
-            for resource, amount in _asked(crowd.pod).items():
+        for group, count in gone:
+            for resource, amount in _asked(group.pod).items():
                 self._all[resource] += count * amount
-        self._weight = sum(count * self._weight_of(crowd.pod) for crowd, count in gone)
+        self._weight = sum(count * self._weight_of(group.pod) for group, count in gone)
         places = map(state.index.positions.get, state.nominated)
         self._promised = of(position for position in places if position is not None)
         """Nodes on which waiting pods count as well."""
@@ -100,7 +100,7 @@ class Crowding:
         """Return at most how many lost pods close a node to a pod by being on it; None if one may close several."""
         state, found = self._state, 0
         if pod.host_ports:
-            found += sum(count for crowd, count in self._gone if crowd.pod.host_ports)
+            found += sum(count for group, count in self._gone if group.pod.host_ports)
         for term in pod.required_anti_affinity:
             if _selects_by_place(term):
                 return None

@@ -30,54 +30,54 @@ _CRITICAL = 2_000_000_000
 
 
 def drifted(now: RunningCluster) -> Iterator[Found]:
-    """Yield a finding for each crowd and reason; cordons and passing taints are no drift."""
-    for crowd in now.crowds:
-        if crowd.bound[0].owner is not None and crowd.bound[0].owner.kind == "Node":
+    """Yield a finding for each group and reason; cordons and passing taints are no drift."""
+    for group in now.groups:
+        if group.bound[0].owner is not None and group.bound[0].owner.kind == "Node":
             continue
-        reach = static_reach(crowd.pod, now.lasting.index)
-        yield from _outside(crowd, now, "NodeAffinity", ~reach.matching, "required node affinity or nodeSelector")
-        yield from _outside(crowd, now, "TaintToleration", reach.matching & ~reach.tolerated, "")
-        yield from _beside_others(crowd, now)
+        reach = static_reach(group.pod, now.lasting.index)
+        yield from _outside(group, now, "NodeAffinity", ~reach.matching, "required node affinity or nodeSelector")
+        yield from _outside(group, now, "TaintToleration", reach.matching & ~reach.tolerated, "")
+        yield from _beside_others(group, now)
 
 
-def _outside(crowd: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
+def _outside(group: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
     index = now.lasting.index
-    if not crowd.nodes & wrong:
+    if not group.nodes & wrong:
         return
-    there = [p for p in crowd.positions if wrong >> p & 1]
+    there = [p for p in group.positions if wrong >> p & 1]
     names = list(dict.fromkeys(index.names[p] for p in there))
-    taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
+    taint = next(iter(untolerated_taints(group.pod, index.nodes[there[0]])), None)
     whose, do = plural(len(there), "its", "their"), plural(len(there), "it does", "they do")
     why = f"against {whose} {what}" if what else f"against a taint that {do} not tolerate ({taint})"
-    text = f"{_pods(crowd, len(there))} on {first_few(names)} {why}"
+    text = f"{_pods(group, len(there))} on {first_few(names)} {why}"
     strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
-    yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
+    yield _found(group, text, plugin, len(there), strategy, fits=bool(what))
 
 
-def _beside_others(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
+def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     """Yield what required pod affinity and anti-affinity would refuse where the pods run."""
-    if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
+    if not (group.pod.required_affinity or group.pod.required_anti_affinity):
         return
     state, found = now.state, dict[str, list[int]]()
-    for position in list(dict.fromkeys(_suspects(crowd, state)))[:MOST_PLACES]:
+    for position in list(dict.fromkeys(_suspects(group, state)))[:MOST_PLACES]:
         with state.undone():
-            state.remove(placement_on(position, crowd, state))
-            for rejection in inter_pod_affinity.reject(crowd.pod, state, only(position)):
+            state.remove(placement_on(position, group, state))
+            for rejection in inter_pod_affinity.reject(group.pod, state, only(position)):
                 if rejection.nodes and rejection.reason in (REPELLED, UNATTRACTED):
                     found.setdefault(rejection.reason, []).append(position)
     for reason, there in found.items():
         names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:
-            text = f"{_pods(crowd, len(there))} on {names} beside pods that required anti-affinity refuses"
-            yield _found(crowd, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
+            text = f"{_pods(group, len(there))} on {names} beside pods that required anti-affinity refuses"
+            yield _found(group, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
         else:
-            text = f"{_pods(crowd, len(there))} on {names} without the pods that required affinity asks for"
-            yield _found(crowd, text, "InterPodAffinity", len(there), "")
+            text = f"{_pods(group, len(there))} on {names} without the pods that required affinity asks for"
+            yield _found(group, text, "InterPodAffinity", len(there), "")
 
 
-def _suspects(crowd: ReplicaGroup, state: ClusterState) -> Iterator[int]:
-    """Yield the positions where a pod that is refused may be beside one of the crowd: the domain holds one too many."""
-    pod, index = crowd.pod, state.index
+def _suspects(group: ReplicaGroup, state: ClusterState) -> Iterator[int]:
+    """Yield the positions where a pod that is refused may be beside one of the group: the domain holds one too many."""
+    pod, index = group.pod, state.index
     found = index.all if pod.required_affinity else EMPTY
     for term in pod.required_anti_affinity:
         tally = state.classes.tally_of(selected_classes(term, pod.namespace, state))
@@ -88,19 +88,19 @@ def _suspects(crowd: ReplicaGroup, state: ClusterState) -> Iterator[int]:
             crowded = (nodes for nodes in index.domains(term.topology_key).values() if tally.total(nodes) >= least)
             for nodes in crowded:
                 found |= nodes
-    return (position for position in crowd.positions if found >> position & 1)
+    return (position for position in group.positions if found >> position & 1)
 
 
-def _pods(crowd: ReplicaGroup, count: int) -> str:
-    return f"{pods_of(crowd.ref, count)} {plural(count, 'runs', 'run')}"
+def _pods(group: ReplicaGroup, count: int) -> str:
+    return f"{pods_of(group.ref, count)} {plural(count, 'runs', 'run')}"
 
 
-def _found(crowd: ReplicaGroup, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
-    at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
+def _found(group: ReplicaGroup, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
+    at = place(group.pod, group.workload, plugin, group.ref)
     details = (
         ("descheduler", f"{strategy} evicts {plural(count, 'it', 'them')}{' if another node fits' if fits else ''}"),
     )
-    evicts = bool(strategy) and crowd.comes_back and (crowd.pod.priority or 0) < _CRITICAL
-    if fits and crowd.pod.required_node_terms is None:
+    evicts = bool(strategy) and group.comes_back and (group.pod.priority or 0) < _CRITICAL
+    if fits and group.pod.required_node_terms is None:
         evicts = False  # the strategy looks only at pods with required node affinity
-    return Found(DRIFT, Severity.NOTE, crowd.ref, text, at, FACT, count, details if evicts else ())
+    return Found(DRIFT, Severity.NOTE, group.ref, text, at, FACT, count, details if evicts else ())

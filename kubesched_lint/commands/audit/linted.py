@@ -28,7 +28,7 @@ def lint_report(now: RunningCluster, options: Options, rulebook: Rulebook) -> tu
 
 def findings(now: RunningCluster, report: Report, rules: dict[str, Rule]) -> Iterator[Found]:
     """Yield the findings of lint; a proof about a first deployment says what happens if all the pods are made again."""
-    runs = {crowd.ref for crowd in now.crowds}
+    runs = {group.ref for group in now.groups}
     for finding in report.findings:
         yield _of(finding, rules[finding.rule], runs)
 

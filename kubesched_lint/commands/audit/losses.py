@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class _Left(NamedTuple):
-    """Pods of one crowd that wait after a loss."""
+    """Pods of one group that wait after a loss."""
 
-    crowd: ReplicaGroup
+    group: ReplicaGroup
     pods: int
     surely: Waits
     says: str
@@ -74,7 +74,7 @@ class Losses:
         self._proofs = 0
         self._looks = 0
         self.unfollowed: list[str] = []
-        self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
+        self._groups = [c for c in now.groups if c.comes_back and _stays(c) and now.follows(c)]
         self._room: dict[ReplicaGroup, int] = {}
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
@@ -94,16 +94,16 @@ class Losses:
 
     def _of_nodes(self) -> Iterator[tuple[str, NodeSet, Sequence[tuple[ReplicaGroup, int]]]]:
         """Yield name, nodes and ``gone`` of each node, except where all pods had room if the node were the fullest."""
-        most = max(Counter(chain.from_iterable(crowd.positions for crowd in self._crowds)).values(), default=0)
+        most = max(Counter(chain.from_iterable(group.positions for group in self._groups)).values(), default=0)
         tight = EMPTY
-        for crowd in self._crowds:
-            if self._least_room(crowd) <= most:
-                tight |= crowd.nodes
+        for group in self._groups:
+            if self._least_room(group) <= most:
+                tight |= group.nodes
         there: dict[int, list[tuple[ReplicaGroup, int]]] = {position: [] for position in positions(tight)}
-        for crowd in self._crowds:
-            for position, count in Counter(crowd.positions).items() if crowd.nodes & tight else ():
+        for group in self._groups:
+            for position, count in Counter(group.positions).items() if group.nodes & tight else ():
                 if position in there:
-                    there[position].append((crowd, count))
+                    there[position].append((group, count))
         for position, gone in there.items():
             yield self._now.lasting.index.names[position], only(position), gone
 
@@ -170,20 +170,20 @@ class Losses:
         self, nodes: NodeSet, gone: Sequence[tuple[ReplicaGroup, int]], left: Sequence[_Left]
     ) -> Sequence[_Left]:
         """Return some of what waits after nodes are lost, with what is proven of it."""
-        open_ = {part.crowd for part in left if part.surely.pods < part.pods}
+        open_ = {part.group for part in left if part.surely.pods < part.pods}
         pods = len(self._now.cluster.inventory.pods)
         if not open_ or self._proofs + pods > MOST_RUNS // 60:
             return left
         self._proofs += pods
-        asked = [number for number, (crowd, _) in enumerate(gone) if crowd in open_]
+        asked = [number for number, (group, _) in enumerate(gone) if group in open_]
         lost = frozenset(self._now.lasting.names(nodes))
         sure = work.tried(lambda: surely_waiting(self._now, lost, gone, asked), dict[int, Waits](), 2)
         proven = {gone[number][0]: waits for number, waits in sure.items()}
-        return [part._replace(surely=proven.get(part.crowd, part.surely)) for part in left]
+        return [part._replace(surely=proven.get(part.group, part.surely)) for part in left]
 
     def gone(self, nodes: NodeSet) -> Sequence[tuple[ReplicaGroup, int]]:
-        """Return each crowd with pods on the nodes, and how many: those of the first node first."""
-        found = [(crowd, crowd.on(nodes)) for crowd in self._crowds if crowd.nodes & nodes]
+        """Return each group with pods on the nodes, and how many: those of the first node first."""
+        found = [(group, group.on(nodes)) for group in self._groups if group.nodes & nodes]
         return sorted(found, key=lambda one: lowest(one[0].nodes & nodes))
 
     def has_room(self, gone: Sequence[tuple[ReplicaGroup, int]], nodes: NodeSet) -> bool:
@@ -194,47 +194,47 @@ class Losses:
         pods = sum(count for _, count in gone)
         least = pods + nodes.bit_count()
         return (
-            all(self._least_room(crowd) >= least for crowd, _ in gone)
-            or all(self._is_open(crowd, nodes, pods) for crowd, _ in gone)
+            all(self._least_room(group) >= least for group, _ in gone)
+            or all(self._is_open(group, nodes, pods) for group, _ in gone)
             or work.tried(lambda: self._is_uncrowded(gone, nodes), False, 2)
         )
 
-    def _least_room(self, crowd: ReplicaGroup) -> int:
+    def _least_room(self, group: ReplicaGroup) -> int:
         """Return the least number of nodes that take one more pod now, over the domains of its spread; 0 if unknown."""
-        if crowd not in self._room:
-            self._room[crowd] = min(map(popcount, self.rooms(crowd, EMPTY)), default=0)
-        return self._room[crowd]
+        if group not in self._room:
+            self._room[group] = min(map(popcount, self.rooms(group, EMPTY)), default=0)
+        return self._room[group]
 
-    def _is_open(self, crowd: ReplicaGroup, nodes: NodeSet, pods: int) -> bool:
-        return min(map(popcount, self.rooms(crowd, nodes)), default=0) >= pods
+    def _is_open(self, group: ReplicaGroup, nodes: NodeSet, pods: int) -> bool:
+        return min(map(popcount, self.rooms(group, nodes)), default=0) >= pods
 
     def _is_uncrowded(self, gone: Sequence[tuple[ReplicaGroup, int]], nodes: NodeSet) -> bool:
         if self._looks > MOST_RUNS // 6:
             return False
         crowding = Crowding(gone, nodes, self._now.state)
         try:
-            return all(crowding.leaves_open(crowd.pod, self.rooms(crowd, nodes)) for crowd, _ in gone)
+            return all(crowding.leaves_open(group.pod, self.rooms(group, nodes)) for group, _ in gone)
         finally:
             self._looks += crowding.looks
 
-    def rooms(self, crowd: ReplicaGroup, lost: NodeSet) -> Sequence[NodeSet]:
+    def rooms(self, group: ReplicaGroup, lost: NodeSet) -> Sequence[NodeSet]:
         """Return the nodes that take one more pod, in each domain of its spread: the emptiest one is always open.
 
         Empty if one placement may take more than one node from others, so that counting does not suffice.
         """
-        hard = [constraint for constraint in crowd.pod.spread if constraint.is_hard]
-        if _needs_run(crowd.pod) or len(hard) > 1:
+        hard = [constraint for constraint in group.pod.spread if constraint.is_hard]
+        if _needs_run(group.pod) or len(hard) > 1:
             return ()
-        left = self._now.open_to(crowd) & ~lost
+        left = self._now.open_to(group) & ~lost
         if not hard:
             return (left,)
-        domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, lost).values()
+        domains = counted_domains(group.pod, hard[0], self._now.lasting.index, lost).values()
         # With too few domains even the emptiest one may be closed.
         return () if is_short_of_domains(hard[0], len(domains)) else [left & domain for domain in domains]
 
     def simulated(self, nodes: NodeSet, gone: Sequence[tuple[ReplicaGroup, int]]) -> Iterator[_Left]:
         """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""
-        if any(_loses_domains(crowd.pod, nodes, self._now.lasting.index) for crowd, _ in gone):
+        if any(_loses_domains(group.pod, nodes, self._now.lasting.index) for group, _ in gone):
             state = all_running_pods(self._now.without(frozenset(self._now.lasting.names(nodes)))).state
             yield from self._placed(gone, state, state.index.all)
             return
@@ -246,24 +246,24 @@ class Losses:
             yield from self._placed(gone, state, state.index.all & ~nodes)
 
     def _placed(self, gone: Sequence[tuple[ReplicaGroup, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
-        crowds = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))
-        queue = [Copies(crowd.pod, _owner(crowd), count) for crowd, count in crowds]
+        groups = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))
+        queue = [Copies(group.pod, _owner(group), count) for group, count in groups]
         placing = Placing(queue, state, among=among).run()
-        for number, ((crowd, count), one) in enumerate(zip(crowds, queue, strict=True)):
+        for number, ((group, count), one) in enumerate(zip(groups, queue, strict=True)):
             if one.left:
                 diagnosis = placing.diagnosis(number)
-                surely = 0 if static_reach(crowd.pod, state.index).usable & among else count
-                at = place(crowd.pod, crowd.workload, decisive(crowd.pod, diagnosis, state), crowd.ref)
-                yield _Left(crowd, one.left, Waits(surely, NOWHERE), message(diagnosis), at)
+                surely = 0 if static_reach(group.pod, state.index).usable & among else count
+                at = place(group.pod, group.workload, decisive(group.pod, diagnosis, state), group.ref)
+                yield _Left(group, one.left, Waits(surely, NOWHERE), message(diagnosis), at)
 
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
         index = self._now.lasting.index
         spots: dict[ObjectRef, list[ReplicaGroup]] = {}
-        for crowd in self._crowds:
-            spots.setdefault(crowd.ref, []).append(crowd)
-        for ref, crowds in spots.items():
-            pods, there = sum(len(crowd.positions) for crowd in crowds), reduce(or_, (crowd.nodes for crowd in crowds))
+        for group in self._groups:
+            spots.setdefault(group.ref, []).append(group)
+        for ref, groups in spots.items():
+            pods, there = sum(len(group.positions) for group in groups), reduce(or_, (group.nodes for group in groups))
             if pods < 2:
                 continue
             on_one = there.bit_count() == 1
@@ -277,15 +277,15 @@ class Losses:
                 yield Found(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
 
 
-def _owner(crowd: ReplicaGroup) -> Selector | None:
-    return None if crowd.workload is None else owner_selector(crowd.workload, crowd.pod.labels)
+def _owner(group: ReplicaGroup) -> Selector | None:
+    return None if group.workload is None else owner_selector(group.workload, group.pod.labels)
 
 
 def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
     """Return the parts by object: pods of a StatefulSet differ by their claims."""
     parts: dict[ObjectRef, tuple[_Left, ...]] = {}
     for one in found:
-        parts[one.crowd.ref] = (*parts.get(one.crowd.ref, ()), one)
+        parts[one.group.ref] = (*parts.get(one.group.ref, ()), one)
     return parts
 
 
@@ -329,8 +329,8 @@ def _evidence(worst: _Loss, first: _Left, assumed: str) -> Iterator[tuple[str, s
         yield "note", f"proven for every order: {worst.surely} of them {plural(worst.surely, 'waits', 'wait')}"
 
 
-def _stays(crowd: ReplicaGroup) -> bool:
-    return crowd.workload is None or crowd.workload.stays
+def _stays(group: ReplicaGroup) -> bool:
+    return group.workload is None or group.workload.stays
 
 
 def _needs_run(pod: Pod) -> bool:

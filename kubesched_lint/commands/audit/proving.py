@@ -34,7 +34,7 @@ NOWHERE = "no node that it may use"
 
 
 class Waits(NamedTuple):
-    """The fewest pods of a crowd that wait in the end, and why."""
+    """The fewest pods of a group that wait in the end, and why."""
 
     pods: int
     why: str = ""
@@ -43,14 +43,14 @@ class Waits(NamedTuple):
 def surely_waiting(
     now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]], asked: Sequence[int]
 ) -> dict[int, Waits]:
-    """Return for some places in ``gone`` how many lost pods of the crowd wait after the loss, for every order."""
+    """Return for some places in ``gone`` how many lost pods of the group wait after the loss, for every order."""
     setting = _after(now, lost, gone)
     return {number: _waits(setting, number) for number in asked}
 
 
 def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> Setting:
     """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
-    makers = [_maker(number, crowd, pods) for number, (crowd, pods) in enumerate(gone)]
+    makers = [_maker(number, group, pods) for number, (group, pods) in enumerate(gone)]
     waiting: dict[Pod, list[Workload]] = {}
     for bound in now.waiting:
         name = f"waiting-{bound.name}"
@@ -59,8 +59,8 @@ def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[Repli
     return replace(setting_of(now.without(lost)), workloads=tuple(makers))
 
 
-def _maker(number: int, crowd: ReplicaGroup, pods: int) -> Workload:
-    return Workload(_MAKER, crowd.pod.namespace, f"{crowd.ref.name}-{number}", crowd.pod, replicas=pods)
+def _maker(number: int, group: ReplicaGroup, pods: int) -> Workload:
+    return Workload(_MAKER, group.pod.namespace, f"{group.ref.name}-{number}", group.pod, replicas=pods)
 
 
 def _waits(setting: Setting, number: int) -> Waits:

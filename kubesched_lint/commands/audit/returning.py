@@ -15,20 +15,20 @@ from kubesched_lint.findings import Severity
 
 
 def not_returning(now: RunningCluster) -> Iterator[Found]:
-    """Yield a finding for each crowd of which some pod could not come back."""
-    for crowd in now.crowds:
-        if crowd.comes_back and now.follows(crowd) and not crowd.pod.node_name:
-            yield from _of(crowd, now)
+    """Yield a finding for each group of which some pod could not come back."""
+    for group in now.groups:
+        if group.comes_back and now.follows(group) and not group.pod.node_name:
+            yield from _of(group, now)
 
 
-def _of(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
-    if now.open_to(crowd) and not _own_keys(crowd.pod):
+def _of(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
+    if now.open_to(group) and not _own_keys(group.pod):
         return
-    lost, seen = _lost(crowd, now.state)
+    lost, seen = _lost(group, now.state)
     if not lost:
         return
-    plugin = decisive(crowd.pod, seen[1], now.state)
-    count, total = len(lost), len(crowd.positions)
+    plugin = decisive(group.pod, seen[1], now.state)
+    count, total = len(lost), len(group.positions)
     who = "the pod" if total == 1 else f"{count} of {total} pods"
     where = "" if total == 1 else ", if one of them were deleted,"
     it = " if it were deleted" if total == 1 else ""
@@ -36,9 +36,9 @@ def _of(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     yield Found(
         RETURN,
         Severity.WARNING,
-        crowd.ref,
-        f"{who} of {crowd.ref}{where} would find no node{makes_room}{it}",
-        place(crowd.pod, crowd.workload, plugin, crowd.ref),
+        group.ref,
+        f"{who} of {group.ref}{where} would find no node{makes_room}{it}",
+        place(group.pod, group.workload, plugin, group.ref),
         PROOF,
         count,
         (
@@ -48,33 +48,33 @@ def _of(crowd: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     )
 
 
-def _lost(crowd: ReplicaGroup, state: ClusterState) -> tuple[list[int], tuple[int, Diagnosis, bool]]:
+def _lost(group: ReplicaGroup, state: ClusterState) -> tuple[list[int], tuple[int, Diagnosis, bool]]:
     """Return the positions of pods that could not come back, and for the first one what it would meet.
 
     (position, diagnosis, whether evicting others would make room).
     """
-    whole = diagnose(crowd.pod, state)
+    whole = diagnose(group.pod, state)
     first = (-1, whole, False)
     lost: list[int] = []
-    for alike in list(_alike(crowd, state, is_open=bool(whole.feasible)))[:MOST_PLACES]:
-        found = _without_one(crowd, alike[0], state)
+    for alike in list(_alike(group, state, is_open=bool(whole.feasible)))[:MOST_PLACES]:
+        found = _without_one(group, alike[0], state)
         if found is not None:
             first = found if not lost else first
             lost += alike
     return lost, first
 
 
-def _alike(crowd: ReplicaGroup, state: ClusterState, *, is_open: bool) -> Iterable[list[int]]:
+def _alike(group: ReplicaGroup, state: ClusterState, *, is_open: bool) -> Iterable[list[int]]:
     """Return the positions of pods that leave the same behind: on one node, or in the same domains of their keys.
 
     ``is_open``: a node takes one more pod now. Otherwise all depends on the one node, as it does if that node holds
     more than it should.
     """
-    pod, index = crowd.pod, state.index
+    pod, index = group.pod, state.index
     usable, keys = static_reach(pod, index).usable, _own_keys(pod)
     by_node = not is_open or bool(pod.required_anti_affinity or pod.host_ports or pod.volumes)
     groups: dict[tuple[object, ...], list[int]] = {}
-    for position in crowd.positions:
+    for position in group.positions:
         if by_node or _is_overfull(pod, position, state):
             where: tuple[object, ...] = (position,)
         else:
@@ -87,20 +87,20 @@ def _is_overfull(pod: Pod, position: int, state: ClusterState) -> bool:
     return any(state.requested(position, r) > state.index.allocatable(r)[position] for r in ("pods", *pod.requests))
 
 
-def _without_one(crowd: ReplicaGroup, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
+def _without_one(group: ReplicaGroup, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
     with state.undone():
-        state.remove(placement_on(position, crowd, state))
-        if not filter_node(crowd.pod, state, position):
+        state.remove(placement_on(position, group, state))
+        if not filter_node(group.pod, state, position):
             return None
-        found = diagnose(crowd.pod, state)
+        found = diagnose(group.pod, state)
         if found.feasible:
             return None
-        return position, found, preempt(crowd.pod, found, state).chosen is not None
+        return position, found, preempt(group.pod, found, state).chosen is not None
 
 
-def placement_on(position: int, crowd: ReplicaGroup, state: ClusterState) -> Placement:
-    """Return one pod of a crowd on a node."""
-    ours = set(crowd.bound)
+def placement_on(position: int, group: ReplicaGroup, state: ClusterState) -> Placement:
+    """Return one pod of a group on a node."""
+    ours = set(group.bound)
     return next(p for p in state.pods_on(position) if p.bound is not None and p.bound in ours)
 
 

@@ -1,4 +1,4 @@
-"""The cluster as it runs: its pods in crowds of equal ones, and states of its nodes with all of them."""
+"""The cluster as it runs: its pods in groups of equal replicas, and states of its nodes with all of them."""
 
 from __future__ import annotations
 
@@ -75,47 +75,47 @@ class RunningCluster:
         self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
 
     @cached_property
-    def crowds(self) -> tuple[ReplicaGroup, ...]:
+    def groups(self) -> tuple[ReplicaGroup, ...]:
         """The pods that run and stay."""
         found: dict[ObjectRef, list[ReplicaGroup]] = {}
-        for crowd in self._crowds():
-            mine = found.setdefault(crowd.ref, [])
-            at = next((n for n, c in enumerate(mine[:MOST_PLACES]) if same_values(c.pod, crowd.pod)), None)
+        for group in self._groups():
+            mine = found.setdefault(group.ref, [])
+            at = next((n for n, c in enumerate(mine[:MOST_PLACES]) if same_values(c.pod, group.pod)), None)
             if at is None:
-                mine.append(crowd)
+                mine.append(group)
             else:
-                mine[at] = with_more(mine[at], crowd)
-        return tuple(crowd for crowds in found.values() for crowd in crowds)
+                mine[at] = with_more(mine[at], group)
+        return tuple(group for groups in found.values() for group in groups)
 
-    def _crowds(self) -> Iterator[ReplicaGroup]:
+    def _groups(self) -> Iterator[ReplicaGroup]:
         workloads = {w.key: w for w in self.running.inventory.workloads}
-        for group in all_running_pods(self.today).alike:
-            if group.terminating:
+        for alike in all_running_pods(self.today).alike:
+            if alike.terminating:
                 continue
-            live = self.cluster.running.workload_of(group.bound[0])
+            live = self.cluster.running.workload_of(alike.bound[0])
             workload = None if live is None else workloads.get(live.key)
-            pod = self.today.admission.schedulers.again(group.pod, workload)
-            ref = ref_of(group.bound[0], workload)
-            yield ReplicaGroup(**asdict(replace(group, pod=pod)), workload=workload, ref=ref)
+            pod = self.today.admission.schedulers.again(alike.pod, workload)
+            ref = ref_of(alike.bound[0], workload)
+            yield ReplicaGroup(**asdict(replace(alike, pod=pod)), workload=workload, ref=ref)
 
-    def follows(self, crowd: ReplicaGroup) -> bool:
-        """Whether the model knows which nodes the pods of a crowd could use."""
-        return not self._unknown(crowd)
+    def follows(self, group: ReplicaGroup) -> bool:
+        """Whether the model knows which nodes the pods of a group could use."""
+        return not self._unknown(group)
 
-    def _unknown(self, crowd: ReplicaGroup) -> str:
-        if not knows_scheduler(crowd.pod):
-            return f"the scheduler {crowd.pod.scheduler_name} places them"
-        if crowd.pod.group:
+    def _unknown(self, group: ReplicaGroup) -> str:
+        if not knows_scheduler(group.pod):
+            return f"the scheduler {group.pod.scheduler_name} places them"
+        if group.pod.group:
             return "they start in pod groups"
-        return "devices that they claim" if needs_devices(crowd.pod, self.today) else ""
+        return "devices that they claim" if needs_devices(group.pod, self.today) else ""
 
     @property
     def unfollowed(self) -> Iterator[str]:
         """Yield whose pods return and loss leave out, and why."""
         found: dict[str, dict[str, None]] = {}
-        for crowd in self.crowds:
-            if crowd.comes_back and (why := self._unknown(crowd)):
-                found.setdefault(why, {})[str(crowd.ref)] = None
+        for group in self.groups:
+            if group.comes_back and (why := self._unknown(group)):
+                found.setdefault(why, {})[str(group.ref)] = None
         for why, refs in found.items():
             yield f"whether pods of {first_few(list(refs))} would find another node: {why}"
 
@@ -130,12 +130,12 @@ class RunningCluster:
         """All running pods on the nodes without transient states. Undo what you change."""
         return all_running_pods(self.lasting).state
 
-    def open_to(self, crowd: ReplicaGroup) -> NodeSet:
-        """Return the nodes that take one more pod of a crowd, whatever its spread constraints."""
-        if crowd not in self._open:
-            pod = replace(crowd.pod, spread=()) if crowd.pod.spread else crowd.pod
-            self._open[crowd] = diagnose(pod, self.state).feasible
-        return self._open[crowd]
+    def open_to(self, group: ReplicaGroup) -> NodeSet:
+        """Return the nodes that take one more pod of a group, whatever its spread constraints."""
+        if group not in self._open:
+            pod = replace(group.pod, spread=()) if group.pod.spread else group.pod
+            self._open[group] = diagnose(pod, self.state).feasible
+        return self._open[group]
 
     @cached_property
     def state_today(self) -> ClusterState:

@@ -24,14 +24,14 @@ _STRATEGY = "RemovePodsViolatingTopologySpreadConstraint"
 def uneven(now: RunningCluster) -> Iterator[Found]:
     """Yield a finding for each workload and constraint whose domains differ by more than maxSkew today."""
     seen: set[object] = set()
-    for crowd in now.crowds:
-        workload = crowd.workload
-        for number, constraint in enumerate(crowd.pod.spread if workload is not None else ()):
-            selector = effective_selector(crowd.pod, constraint)
-            key = (crowd.ref, number, constraint.topology_key, str(selector))
+    for group in now.groups:
+        workload = group.workload
+        for number, constraint in enumerate(group.pod.spread if workload is not None else ()):
+            selector = effective_selector(group.pod, constraint)
+            key = (group.ref, number, constraint.topology_key, str(selector))
             if workload is not None and key not in seen:
                 seen.add(key)
-                yield from _of(now, workload, crowd.pod, constraint, number)
+                yield from _of(now, workload, group.pod, constraint, number)
 
 
 def _of(

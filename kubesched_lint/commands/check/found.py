@@ -56,8 +56,13 @@ class Started(Struct, frozen=True):
     """How sure it is that the API server refuses the change, which ``change.remark`` names; None if it does not."""
 
     def blocks(self, least: Severity | None) -> bool:
-        is_refused = least is not None and self.refused is not None and self.refused >= least
-        return not self.broken_glass and (is_refused or any(event.blocks(least) for event in self.events))
+        return self.is_blocked_as_refused(least) or (
+            not self.broken_glass and any(event.blocks(least) for event in self.events)
+        )
+
+    def is_blocked_as_refused(self, least: Severity | None) -> bool:
+        """Whether what the API server refuses to change is enough to block it."""
+        return not self.broken_glass and least is not None and self.refused is not None and self.refused >= least
 
     @property
     def seen(self) -> Hashable:

@@ -254,9 +254,11 @@ class _FixSearch:
         """Steps left for trials; None before the first one."""
         self._read = 0
         self._tried: set[tuple[Subject, Path, str]] = set()
-        self._harmful: set[tuple[Subject, Path, str]] = set()
-        """Those that did no good alone: each gets one more trial once another remedy has helped."""
-        self._given_up: set[tuple[Subject, Path, str]] = set()
+        """The remedies that get no further trial."""
+        self._helped = 0
+        """The number of trials that did good."""
+        self._failed: dict[tuple[Subject, Path, str], int] = {}
+        """Remedy that did no good alone → ``_helped`` then: it gets one more trial once another has helped."""
         self._refused: dict[Subject, _Refusal] = {}
         self.fixes: dict[Placed, Fix] = {}
 
@@ -343,10 +345,13 @@ class _FixSearch:
                 continue
             for remedy in sorted(self._remedies(judged, state.world), key=lambda remedy: not remedy.safe):
                 source = remedy.source or source_of(judged)
-                if (remedy.safe or unsafe) and key_of(judged, remedy) not in self._tried:
+                if (remedy.safe or unsafe) and self._may_help(key_of(judged, remedy)):
                     if isinstance(source, Document):
                         yield judged, remedy, source
                     break
+
+    def _may_help(self, key: tuple[Subject, Path, str]) -> bool:
+        return key not in self._tried and self._failed.get(key) != self._helped
 
     def _remedies(self, judged: RuleResult, world: World) -> Iterator[Remedy]:
         """Yield the remedies of the rule's fix. If the fix raises, the finding stays and a message says so."""
@@ -383,16 +388,13 @@ class _FixSearch:
         helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
         if helps and after.is_no_worse_than(before):
             self._tried.update(proposal.key for proposal in made)
-            self._tried -= self._harmful
-            self._harmful = set()
+            self._helped += 1
             self.fixes = {**{place: fix for place, fix in fixes.items() if fix is not None}, **self.fixes}
             return after
         if len(made) == 1:
             key = made[0].key
-            if key not in self._given_up:
-                self._harmful.add(key)
-            self._given_up.add(key)
-            self._tried.add(key)
+            if self._failed.setdefault(key, self._helped) != self._helped:
+                self._tried.add(key)
             return before
         guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[subject_of(o.judged.finding)])]
         if 0 < len(guilty) < len(made):

@@ -2,9 +2,9 @@
 
 The key of a report is a digest of all its inputs: names and bytes of the manifests and of the cluster, the options and
 this program. A run with other inputs (a live cluster, own rules, rendered files) is not cached. The key of a rendering
-is a digest of the tool and of all files that it reads (``manifests/kustomizing``). Each entry is one file that
-is written atomically, so parallel runs do not disturb each other, and a damaged entry counts as missing. Entries are
-data: reading one runs no code.
+is a digest of the tool and of all files that it reads (``sources/manifests/kustomize/kustomizing``). Each entry is one
+file that is written atomically, so parallel runs do not disturb each other, and a damaged entry counts as missing.
+Entries are data: reading one runs no code.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ _STATEFULSET_MAY_CHANGE = frozenset(
         "persistentVolumeClaimRetentionPolicy",
     }
 )
+_MANAGEMENT = ("spec", "podManagementPolicy")
 _POD_MAY_CHANGE = frozenset({"image", "activeDeadlineSeconds", "tolerations", "schedulingGates"})
 _JOB_IS_FIXED = frozenset(
     ["selector", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "managedBy"]
@@ -221,9 +222,10 @@ def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) ->
             yield from _fields(ours.value, theirs.value, theirs)
         return
     source = theirs if isinstance(theirs, Document) else None
+    is_open = source is not None and value_at(source.value, _MANAGEMENT) is None  # then an apply leaves it as it is
     compared: tuple[tuple[str, object, object], ...] = (
         ("selector", old.selector, new.selector),
-        ("podManagementPolicy", old.pod_management, new.pod_management),
+        (_MANAGEMENT[-1], old.pod_management, None if is_open else new.pod_management),
         ("volumeClaimTemplates", _claims_of(old), _claims_of(new)),
     )
     for name, was, becomes in compared:
@@ -304,6 +306,8 @@ def _delay(workload: Workload) -> str:
     """Return why a changed template replaces no running pod; empty if the controller rolls it out."""
     if workload.kind == "CronJob":
         return "the next run uses the new template"
+    if workload.kind == "Pod":
+        return "the pod keeps its node"
     if workload.kind not in ROLLED_OUT:
         return "only new pods use the new template"
     if workload.suspended:

@@ -229,6 +229,6 @@ class Plan(Shown, Struct, frozen=True):
         ends; with None, those for which something becomes worse.
         """
         found = [c.after for c in self.findings.changes if c.is_more_severe and c.after is not None]
-        named = [one.object for one in found if one.severity >= (least or Severity.ERROR) and one.object is not None]
+        named = [one.object for one in found if one.severity >= (least or Severity.ERROR)]
         worse = self._worse if least is None else []
         return tuple(dict.fromkeys([*(one.object for one in (*worse, *self.never_end)), *named]))

@@ -101,7 +101,7 @@ def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:
     Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
     counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
     """
-    evidence, cause = one.finding.evidence, one.finding.message.partition(": ")[2]
+    evidence, cause = one.finding.evidence, one.finding.because
     if cell.verdict == BAD and cell.proven:
         says_nothing = cell.why.partition(";")[0] == NO_NODE
         return replace(cell, cause=cause, why=evidence.text if says_nothing else cell.why)

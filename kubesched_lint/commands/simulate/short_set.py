@@ -43,7 +43,7 @@ def short_sets(world: World, events: Set[str]) -> Iterator[ShortAfterLoss]:
             yield ShortAfterLoss(
                 short.event,
                 _message(short),
-                f"{short.wanted} pods > {placed}, the most by {short.because} without {short.lost[0]}",
+                f"{short.wanted} pods > {placed}, the most by {short.because} without {short.mildest}",
                 short.lost,
                 short.waiting,
                 tuple(demand.workload.ref for demand in short.demands),

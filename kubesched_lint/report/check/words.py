@@ -129,8 +129,7 @@ def _lines(one: Started, least: Severity | None) -> Iterator[str]:
     if one.change is not None and (text := fields(one.change, is_short=True)):
         yield text
     if one.change is not None and one.change.remark:
-        is_blocking = one.refused is not None and least is not None and one.refused >= least and not one.broken_glass
-        yield f"{'blocks: ' if is_blocking else ''}{one.change.remark}"
+        yield f"{'blocks: ' if one.is_blocked_as_refused(least) else ''}{one.change.remark}"
     if one.broken_glass:
         yield f"break-glass: {one.broken_glass}"
     fine = [event for event in one.events if not needs_a_word(event.cell)]

@@ -255,7 +255,7 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
 def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: Sequence[str]) -> Effect:
     """Return the effect with the cause as a new finding about its event tells it: one cause has one sentence."""
     for change in findings:
-        cause = change.finding.message.partition(": ")[2]
+        cause = change.finding.because
         is_there = not where or not change.environments or not set(where).isdisjoint(change.environments)
         if effect.cause and cause and is_there and event_title(change.finding.evidence.event) == effect.events[0]:
             return replace(effect, cause=f"{cause}{UNLESS if effect.cause.endswith(UNLESS) else ''}")

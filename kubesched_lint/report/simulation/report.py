@@ -254,6 +254,17 @@ def as_json(simulation: SimulationReport) -> str:
             for t in simulation.skews
             for environment in environment_keys(t.environments)
         ],
+        **_of_the_set(simulation),
+        "refused": simulation.refused,
+        "notes": simulation.notes,
+        "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
+    }
+    return json_text(value, 2)
+
+
+def _of_the_set(simulation: SimulationReport) -> dict[str, object]:
+    """Return what no workload lacks alone."""
+    return {
         "shortages": [
             {
                 "message": one.message,
@@ -280,11 +291,7 @@ def as_json(simulation: SimulationReport) -> str:
             for one in simulation.short_after_losses
             for environment in environment_keys(one.environments)
         ],
-        "refused": simulation.refused,
-        "notes": simulation.notes,
-        "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }
-    return json_text(value, 2)
 
 
 def _place(place: Location) -> dict[str, object]:

@@ -31,9 +31,11 @@ class Short(Struct, frozen=True):
     lost: tuple[str, ...]
     of: int
     """The number of nodes, or of zones, where the pods may run."""
+    mildest: str
+    """The loss after which the fewest wait; both numbers are of it."""
     waiting: int
     wanted: int
-    """The pods of which these are some, in the smallest case."""
+    """The pods of which these are some."""
     demands: tuple[Demand, ...]
     because: str
     """The resource that is short."""
@@ -130,6 +132,6 @@ def _of(confined: _Confined, event: str, losses: Losses) -> Iterator[Short]:
             if known[kind][0] > 0:
                 short[name] = known[kind]
         if short:
-            waiting, wanted = min(short.values())
+            mildest = min(short, key=lambda name: short[name])
             because = POD_LIMIT if resource == PODS else resource
-            yield Short(event, tuple(short), len(near), waiting, wanted, tuple(confined.demands), because)
+            yield Short(event, tuple(short), len(near), mildest, *short[mildest], tuple(confined.demands), because)

@@ -53,7 +53,7 @@ class Snapshot(Struct, frozen=True):
         return tuple(self.metadata["gaps"])
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file, one item per line, so that ``cluster/read.py`` can split it."""
+        """Yield the file, one item per line, so that ``objects/read_json.py`` can split it."""
         yield self._head()[:-2] + b"\n"
         parted = b""
         for items in self.lists:

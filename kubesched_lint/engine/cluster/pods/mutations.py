@@ -234,8 +234,7 @@ def _resized(container: str) -> str:
 def _left(sizes: tuple[Resources, Resources], written: Container) -> tuple[Resources, Resources]:
     """Return the changed requests of a container without those that its manifest changes."""
     before, after = sizes
-    kept = {r: n for r, n in after.items() if written.requests.get(r, before.get(r)) == before.get(r) != n}
-    return before, kept
+    return before, {r: n for r, n in after.items() if written.requests.get(r, before.get(r)) == before.get(r)}
 
 
 def _resizes(

@@ -11,6 +11,7 @@ from kubesched_lint.engine.placing.together.joint import GROUPS, demands_of, mos
 from kubesched_lint.engine.placing.together.problem import Demand
 from kubesched_lint.engine.scenario.applying.phases import hook_beside
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.findings import Hazard, pattern
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
@@ -25,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     release = demands_of(it.world)
     wanted = sum(one.count for one in release) + count
-    placed = most_placeable(it.world, [*release, Demand(it.workload, it.pod, count, usable)], GROUPS)
+    placed = most_placeable(it.world, [*release, _demand(it)], GROUPS)
     if placed < wanted:
         yield Hazard(
             at=_ANNOTATIONS,
@@ -34,6 +35,10 @@ def check(it: Member) -> Iterator[Hazard]:
             ),
             values={"hook": hook, "count": count, "missing": wanted - placed},
         )
+
+
+def _demand(it: Member) -> Demand:
+    return Demand(it.workload, with_enforced_constraints(it.pod), it.replicas, it.usable)
 
 
 @once_per_world

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.placing.together.joint import APART, POD_LIMIT, contradictions
+from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
 from kubesched_lint.findings import Hazard, Place
-
-_OF_NO_SIZE = ((POD_LIMIT,), (APART,))
-"""What smaller requests do not help."""
 
 
 def check(world: World) -> Iterator[Hazard]:
@@ -25,7 +22,7 @@ def check(world: World) -> Iterator[Hazard]:
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
             # ``engine.verdicts.what_if`` asks again without them, if they are old.
             evidence=proof_of(found, world),
-            values={**values_of(found), "requests": "" if found.because in _OF_NO_SIZE else "lower the requests, "},
+            values=values_of(found),
             related=tuple(
                 Place(
                     d.workload.replicas_path,

@@ -36,14 +36,14 @@ class UnreadableError(Exception):
     """A custom resource that its card cannot read; the text says why."""
 
 
-class PlainWorkload(NamedTuple):
+class PlainObjects(NamedTuple):
     """The plain objects that a custom resource stands for."""
 
     workloads: tuple[Workload, ...]
     budgets: tuple[DisruptionBudget, ...]
 
 
-def made_of(document: Document, kind: CustomKind, namespace: str, order: int, others: Others) -> PlainWorkload:
+def made_of(document: Document, kind: CustomKind, namespace: str, order: int, others: Others) -> PlainObjects:
     """Return the plain objects that a custom resource stands for; ``namespace`` is the default.
 
     ``order`` is its place in the reading order, and ``others`` has objects that it names. Raises UnreadableError.
@@ -51,7 +51,7 @@ def made_of(document: Document, kind: CustomKind, namespace: str, order: int, ot
     try:
         scope = _scope(document, kind, namespace, others)
         budgets = (b for b in kind.budgets if not b.when or is_true(b.when, scope))
-        return PlainWorkload(
+        return PlainObjects(
             tuple(_workloads(document, kind, scope, namespace, order)),
             tuple(_budget(document, budget, scope, namespace) for budget in budgets),
         )

@@ -57,6 +57,10 @@ class Place(Struct, frozen=True):
     at: Path
 
 
+Part = tuple[Path, Place, bool]
+"""A path inside a value, the place of what is there, and whether it is exact."""
+
+
 class Found(Struct, frozen=True):
     """The value of an expression: ``place`` is where it, or the first value that it is made of, is written."""
 
@@ -64,8 +68,8 @@ class Found(Struct, frozen=True):
     place: Place | None = None
     is_exact: bool = False
     """The very value stands at ``place``, or would, if a user wrote it."""
-    parts: tuple[tuple[Path, Place, bool], ...] = ()
-    """Path inside a list or mapping that the expression makes → the place of this part, and whether it is exact."""
+    parts: tuple[Part, ...] = ()
+    """Those of a list or mapping that the expression makes."""
 
 
 Scope = Mapping[str, Found]
@@ -215,7 +219,7 @@ def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Itera
         yield key, value
 
 
-def _within(members: Iterable[tuple[Any, Found]]) -> Iterator[tuple[Path, Place, bool]]:
+def _within(members: Iterable[tuple[Any, Found]]) -> Iterator[Part]:
     """Yield the parts of a list or mapping from its steps and their values."""
     for step, found in members:
         if found.place is not None:
@@ -226,8 +230,17 @@ def _within(members: Iterable[tuple[Any, Found]]) -> Iterator[tuple[Path, Place,
 def _members(found: Found) -> Iterator[tuple[Any, Found]]:
     """Yield the steps of a list or mapping, each with its value."""
     if isinstance(found.value, list | dict):
-        steps = range(len(found.value)) if isinstance(found.value, list) else found.value
-        yield from ((step, _child(found, step)) for step in steps)
+        below: dict[str | int, list[Part]] = {}
+        for path, place, is_exact in found.parts:
+            below.setdefault(path[0], []).append((path[1:], place, is_exact))
+        for step, inside in enumerate(found.value) if isinstance(found.value, list) else found.value.items():
+            yield step, _of_parts(inside, below.get(step, ())) if found.parts else _child(found, step)
+
+
+def _of_parts(value: Any, parts: Sequence[Part]) -> Found:
+    """Return a value with its parts, of which one without a path tells its own place."""
+    held = Found(value, parts=tuple(part for part in parts if part[0]))
+    return next((replace(held, place=place, is_exact=is_exact) for path, place, is_exact in parts if not path), held)
 
 
 def _child(found: Found, step: str | int) -> Found:
@@ -238,9 +251,7 @@ def _child(found: Found, step: str | int) -> Found:
         inside = found.value[step]
     if found.parts:
         below = [(path[1:], place, is_exact) for path, place, is_exact in found.parts if path[0] == step]
-        held = Found(inside, parts=tuple(part for part in below if part[0]))
-        own = (replace(held, place=place, is_exact=is_exact) for path, place, is_exact in below if not path)
-        return next(own, held)
+        return _of_parts(inside, below)
     place = None if found.place is None else Place(found.place.document, (*found.place.at, step))
     return Found(inside, place, found.is_exact)
 

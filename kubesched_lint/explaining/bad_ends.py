@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, Cell
 from kubesched_lint.engine.base import work
@@ -72,8 +73,15 @@ def _end_of_run(it: Member) -> BadEnd | None:
 
 @once_per_world
 def _runs_without_room(world: World) -> World:
-    """Return the world of the runs for which counting finds too little room, without any other workload."""
-    return world.with_workloads(tuple(run for job, run in cron_runs(world).items() if _lacks_room(world.member(job))))
+    """Return the world of the runs for which counting finds too little room, without any other workload.
+
+    The running pods of the others, which may leave, are gone with them: else they would count as pods that stay.
+    """
+    runs = tuple(run for job, run in cron_runs(world).items() if _lacks_room(world.member(job)))
+    cluster = world.cluster
+    if runs and cluster is not None and len(world.other_pods) < len(cluster.inventory.pods):
+        world = world.on(replace(cluster, inventory=replace(cluster.inventory, pods=world.other_pods)))
+    return world.with_workloads(runs)
 
 
 def _lacks_room(it: Member) -> bool:

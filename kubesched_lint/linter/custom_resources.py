@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.custom.derive import PlainWorkload, UnreadableError, made_of
+from kubesched_lint.custom.derive import PlainObjects, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.others import Others
 from kubesched_lint.custom.releases import Decoded, read_release
@@ -17,7 +17,7 @@ Placed = tuple[int, Document]
 
 def derived(
     resources: Iterable[Placed], others: Sequence[Document], kinds: Kinds, namespace: str
-) -> Iterator[tuple[Document, PlainWorkload | Unread]]:
+) -> Iterator[tuple[Document, PlainObjects | Unread]]:
     """Yield each custom resource with its plain objects; with an Unread that says why if its card cannot read it.
 
     ``others`` are all documents of the set: a resource may name one of them.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.scenario.nodes.node_makers import MadeByController, made_later
+from kubesched_lint.engine.scenario.nodes.node_makers import MadeLater, made_later
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.applies import rests_on_nodes
 from kubesched_lint.linter.rule_results import RuleResult
@@ -15,7 +15,7 @@ from kubesched_lint.linter.unknown_classes import members_of
 _PLENTY = 1 << 20
 
 
-def things_made(error: RuleResult, world: World) -> Sequence[MadeByController]:
+def things_made(error: RuleResult, world: World) -> Sequence[MadeLater]:
     """Return what no node has yet, and the pods of an error require."""
     if not rests_on_nodes(error.rule):
         return ()

@@ -60,7 +60,8 @@ class Imported(Struct, frozen=True):
 
     def __call__(self) -> Any:
         for former, name in FORMER_NAMES.items():
-            sys.modules.setdefault(former, import_module(name))
+            if former not in sys.modules:
+                sys.modules[former] = import_module(name)
         return of_package(getattr(import_module(self.module), self.name))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubesched_lint import lint
+import pytest
+
+from kubesched_lint import lint, load_cluster
 
 Manifest = dict[str, object]
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -108,3 +110,53 @@ def test_one_way_is_enough(tmp_path: Path) -> None:
 
 def test_a_node_without_the_label_takes_any_number(tmp_path: Path) -> None:
     assert found(alone(4, key="rack"), nodes(1, key="rack"), tmp_path) == []
+
+
+LOOSE = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: loose
+  plugins:
+    preFilter: {disabled: [{name: InterPodAffinity}]}
+    filter: {disabled: [{name: InterPodAffinity}]}
+"""
+
+
+def test_a_profile_without_the_filter_puts_its_pods_beside_any(tmp_path: Path) -> None:
+    """The terms of the others select its pod, but who places it last does not ask them."""
+    three = alone(3)
+    three[2]["spec"]["template"]["spec"]["schedulerName"] = "loose"  # type: ignore[index]
+    (tmp_path / "cluster.yaml").write_text(nodes(2))
+    (tmp_path / "scheduler.yaml").write_text(LOOSE)
+    cluster = load_cluster(tmp_path / "cluster.yaml", scheduler_config=tmp_path / "scheduler.yaml")
+    assert [one.rule for one in lint(objects=three, cluster=cluster).findings if one.rule == "set-does-not-fit"] == []
+
+
+@pytest.mark.parametrize("hook", ["helm.sh/hook", "argocd.argoproj.io/hook", ""])
+def test_the_pod_of_a_hook_is_no_lasting_part(tmp_path: Path, hook: str) -> None:
+    """It may have ended before the others begin, or begin after them."""
+    pod: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "s", "labels": {"set": "solo"}, "annotations": {hook or "note": "test"}},
+        "spec": {"containers": [{"name": "c", "image": "r.example.com/c:1"}]},
+    }
+    assert found([*alone(2), pod], nodes(2), tmp_path) == ([] if hook else [("error", 3, 2)])
+
+
+def test_smaller_requests_help_only_where_requests_are_to_blame(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(nodes(3))
+    large = [deployment(f"w{number}", None) for number in range(4)]
+    ports = [deployment(f"w{number}", None) for number in range(4)]
+    for one, other in zip(large, ports, strict=True):
+        one["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "5"  # type: ignore[index]
+        other["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 1, "hostPort": 81}]  # type: ignore[index]
+    helps = [
+        one.help
+        for set_ in (large, ports, alone(4))
+        for one in lint(objects=set_, cluster=tmp_path / "cluster.yaml", ignore=["hostport-cross-workload"]).findings
+        if one.rule == "set-does-not-fit"
+    ]
+    assert ["lower the requests" in text for text in helps] == [True, False, False]

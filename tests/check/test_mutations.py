@@ -289,6 +289,23 @@ def test_no_error_rests_on_what_a_webhook_does_with_another_annotation() -> None
     assert is_error(new, cluster(*running(stored(same), beside=(PROXY,))))
 
 
+@pytest.mark.parametrize("label", ["istio-injection", "other"])
+def test_no_error_rests_on_what_a_webhook_does_in_a_changed_namespace(label: str) -> None:
+    """Webhooks choose namespaces by their labels; of what the cluster does not show, nobody knows that it stays."""
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {label: "enabled"}}}
+    changed = {**space, "metadata": {"name": "shop"}}
+    pods, new = running(stored(deployment("web", 2, cpu="3")), beside=(PROXY,)), deployment("web", 2, cpu="3800m")
+    errors = [
+        any(one.rule == "resource-exceeds-any-node" and one.severity.word == "error" for one in report.findings)
+        for report in (
+            lint(objects=[space, new], cluster=cluster(*pods, space)),
+            lint(objects=[changed, new], cluster=cluster(*pods, space)),
+            lint(objects=[space, new], cluster=cluster(*pods)),
+        )
+    ]
+    assert errors == [True, False, False]
+
+
 @pytest.mark.parametrize("notes", [{5: True, "inject": ["false"]}, "false", [], None])
 def test_annotations_of_any_type_are_no_crash(notes: object) -> None:
     new = deployment("web", 2, cpu="3800m")

@@ -153,3 +153,15 @@ def test_a_term_that_its_label_keys_turn_away_from_its_own_pods_stops_no_rollout
     web = written(1, {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
     web["spec"]["template"]["metadata"]["labels"]["tier"] = "x"
     assert ("rollout-surge-deadlock" in {f.rule for f in findings(sketch(1, "a"), web)}) == said
+
+
+def test_running_pods_of_the_set_that_leave_keep_no_run_away():
+    """One of two pods leaves, so the runs of a Job find its node, one after another."""
+    large = {"containers": [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "3"}}}]}
+    cluster = sketch(1, "ab", "4", "110", *running(workload("Deployment", "web", 2, large), "w-a", "w-b"))
+    asking = {"containers": [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "3500m"}}}]}
+    job = {"parallelism": 3, "completions": 3, "template": {"spec": {"restartPolicy": "Never", **asking}}}
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "run"}}
+    cron["spec"] = {"schedule": "0 3 * * *", "jobTemplate": {"spec": job}}
+    small = workload("Deployment", "web", 1, large)
+    assert [f.message for f in findings(cluster, small, cron) if f.severity is Severity.ERROR] == []

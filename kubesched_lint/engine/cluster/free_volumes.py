@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     Terms = tuple[NodeSelectorTerm, ...]
 
 VolumeSet = int
-"""A set of volumes of one shelf, as a NodeSet is one of nodes."""
+"""A set of volumes of one pool, as a NodeSet is one of nodes."""
 _CAPACITY = attrgetter("capacity")
 
 
 class VolumePool(LabelIndex):
-    """Immutable: the volumes of a class that were reserved for no claim when the shelf was made, the smallest first."""
+    """Immutable: the volumes of a class that were reserved for no claim when the pool was made, the smallest first."""
 
     def __init__(self, volumes: Iterable[PersistentVolume]) -> None:
         self.volumes: Sequence[PersistentVolume] = sorted(volumes, key=_CAPACITY)
@@ -85,16 +85,16 @@ class VolumePool(LabelIndex):
 
 
 class FreeVolumes(Struct, frozen=True):
-    """What is left of a shelf."""
+    """What is left of a pool."""
 
-    shelf: VolumePool
+    pool: VolumePool
     left: VolumeSet
 
     def open_to(self, claim: Claim) -> VolumeSet:
-        return self.left & self.shelf.open_to(claim)
+        return self.left & self.pool.open_to(claim)
 
     def without(self, name: str) -> FreeVolumes:
-        return replace(self, left=self.left & ~(1 << self.shelf.places[name]))
+        return replace(self, left=self.left & ~(1 << self.pool.places[name]))
 
 
 NOTHING_LOOSE = FreeVolumes(VolumePool(()), EMPTY)
@@ -122,15 +122,15 @@ class VolumesByClass(Struct, frozen=True):
                 reserved.setdefault(volume.claim_ref[:2], []).append(volume.name)
             if volume.node_terms is not None:
                 terms.setdefault(volume.storage_class, {}).setdefault(volume.node_terms, number)
-        shelves = {name: VolumePool(some) for name, some in loose.items()}
+        pools = {name: VolumePool(some) for name, some in loose.items()}
         return cls(
-            {name: FreeVolumes(shelf, shelf.all) for name, shelf in shelves.items()},
+            {name: FreeVolumes(pool, pool.all) for name, pool in pools.items()},
             {claim: tuple(names) for claim, names in reserved.items()},
             terms,
         )
 
     def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> VolumesByClass | None:
-        """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
+        """Return the pools after volumes came, for a claim each, or changed; None if more changes than the claim."""
         loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
         number = len(before)
         looked_up: set[tuple[str, Itself[tuple[NodeSelectorTerm, ...] | None]]] = set()

@@ -40,7 +40,7 @@ class Storage(PartlyCompared, frozen=True, dict=True):
     attachments: tuple[VolumeAttachment, ...] = ()
     drivers_needed_on_nodes: frozenset[str] = frozenset()
     kept: VolumesByClass | None = None
-    """The shelves of the volumes, if they follow from those of the storage before."""
+    """The pools of the volumes, if they follow from those of the storage before."""
 
     @classmethod
     def of(cls, objects: Inventory) -> Storage:
@@ -74,40 +74,40 @@ class Storage(PartlyCompared, frozen=True, dict=True):
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},
             volumes={**self.volumes, **new} if new else self.volumes,
-            kept=self._shelves.after(self.volumes, new.values()) if new else self._shelves,
+            kept=self._by_class.after(self.volumes, new.values()) if new else self._by_class,
         )
 
     def without(self, claims: Iterable[tuple[str, str]] = (), volumes: Iterable[str] = ()) -> Storage:
         """Return the storage without these claims, (namespace, name), and volumes."""
         left = _without(self.volumes, volumes)
-        kept = self._shelves if left is self.volumes else None
+        kept = self._by_class if left is self.volumes else None
         return replace(self, claims=_without(self.claims, claims), volumes=left, kept=kept)
 
     # --- volumes by what is asked -----------------------------------------------------------------------------------
 
     def loose(self, storage_class: str) -> FreeVolumes:
         """Return the volumes of a class that are reserved for no claim."""
-        return self._shelves.loose.get(storage_class, NOTHING_LOOSE)
+        return self._by_class.loose.get(storage_class, NOTHING_LOOSE)
 
     def reserved(self, claim: Claim) -> Sequence[PersistentVolume]:
         """Return the volumes that are, or were, reserved for a claim of this name, in their order."""
-        names = self._shelves.reserved.get((claim.namespace, claim.name), ())
+        names = self._by_class.reserved.get((claim.namespace, claim.name), ())
         if len(names) > 1:
             names = tuple(name for name in self.volumes if name in names)
         return [self.volumes[name] for name in names]
 
     def terms(self, classes: Collection[str]) -> Iterable[Terms]:
         """Return what the volumes of some classes ask of nodes, each once, in the order of the volumes."""
-        found = [item for name in classes for item in self._shelves.terms.get(name, {}).items()]
+        found = [item for name in classes for item in self._by_class.terms.get(name, {}).items()]
         return [terms for terms, _ in sorted(found, key=lambda item: item[1])]
 
     @property
     def terms_of_volumes(self) -> object:
         """What ``terms`` reads: the same object as long as it says the same."""
-        return self._shelves.terms
+        return self._by_class.terms
 
     @cached_property
-    def _shelves(self) -> VolumesByClass:
+    def _by_class(self) -> VolumesByClass:
         if self.kept is not None:
             return self.kept
         return VolumesByClass.of(self.volumes.values())

@@ -21,9 +21,8 @@ ROLLED_OUT = frozenset(["Deployment", "StatefulSet", "DaemonSet"])
 """Kinds whose controller replaces pods when the template changes; the others use it for new pods only."""
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
-
-
 NO_DEADLINE = 2**31 - 1
+"""``progressDeadlineSeconds`` of a Deployment that never reports a rollout without progress."""
 
 
 class Strategy(PartlyCompared, frozen=True):

@@ -145,7 +145,15 @@ class World:
 
     def mutation_of(self, workload: Workload) -> Mutation | None:
         """Return what webhooks add to the pods of a workload, as pods that run show; None if that is nothing."""
-        return self.cluster.mutations.of(workload) if self.cluster is not None and self.knows_running_pods else None
+        if self.cluster is None or not self.knows_running_pods:
+            return None
+        return self.cluster.mutations.of(workload, in_changed_namespace=workload.namespace in self._changed_namespaces)
+
+    @cached_property
+    def _changed_namespaces(self) -> frozenset[str]:
+        """The namespaces that the manifests define with other labels than the cluster shows."""
+        live = {} if self.cluster is None else {one.name: one.labels for one in self.cluster.inventory.namespaces}
+        return frozenset(one.name for one in self.manifests.namespaces if one.labels != live.get(one.name))
 
     def _mutated(self, workload: Workload) -> Pod:
         found = self._mutated_pods.get(workload)

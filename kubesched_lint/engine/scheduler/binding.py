@@ -209,7 +209,7 @@ def candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[P
         v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim)
     )
     for some in (FreeVolumes(reserved, reserved.all), storage.loose(storage_class)):
-        yield from some.shelf.some(some.open_to(claim))
+        yield from some.pool.some(some.open_to(claim))
 
 
 def _made_at_once(claim: Claim, storage: Storage) -> PersistentVolume | None:

@@ -1,4 +1,4 @@
-"""Which nodes reach which free volumes, noted for all volumes of a shelf that ask the same of nodes."""
+"""Which nodes reach which free volumes, noted for all volumes of a pool that ask the same of nodes."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def place_of(volume: PersistentVolume) -> str:
     return " or ".join(dict.fromkeys(asked))
 
 
-def reach_of(shelf: VolumePool, state: ClusterState) -> Reach:
-    """Return the reach of a shelf's volumes on the nodes of a state, which keeps it."""
-    key = Reach, shelf
+def reach_of(pool: VolumePool, state: ClusterState) -> Reach:
+    """Return the reach of a pool's volumes on the nodes of a state, which keeps it."""
+    key = Reach, pool
     found: Reach | None = state.offers.get(key)
     if found is None:
-        found = state.offers[key] = Reach(shelf, state.index)
+        found = state.offers[key] = Reach(pool, state.index)
     return found
 
 
 class Reach:
-    def __init__(self, shelf: VolumePool, index: NodeIndex) -> None:
-        self._shelf = shelf
+    def __init__(self, pool: VolumePool, index: NodeIndex) -> None:
+        self._pool = pool
         self._index = index
         self._at: dict[int, VolumeSet] = {}
 
     @cached_property
     def _each(self) -> Sequence[tuple[NodeSet, VolumeSet]]:
         """Nodes, and the volumes that they all reach."""
-        alike = self._shelf.by_terms.values()
-        return [(reachable(next(self._shelf.some(volumes)), self._index), volumes) for volumes in alike]
+        alike = self._pool.by_terms.values()
+        return [(reachable(next(self._pool.some(volumes)), self._index), volumes) for volumes in alike]
 
     @cached_property
     def _local(self) -> Mapping[int, VolumeSet]:

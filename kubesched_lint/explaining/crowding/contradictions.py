@@ -33,4 +33,5 @@ def values_of(found: Impossible) -> dict[str, object]:
         "placed": found.placed,
         "workloads": tuple(str(d.workload) for d in found.demands),
         "because": found.because,
+        "requests": "lower the requests, " if found.is_by_requests else "",
     }

@@ -2,8 +2,9 @@
 
 No API tells what a webhook will do. But a controller makes its next pods from the same template, and the same webhooks
 see them, so what the newest pods have beyond their template, the next ones have, too. That is certain only of pods that
-this template has made for sure, and while labels and annotations stay, by which webhooks choose. Other requests are
-never certain: VPA recommends others tomorrow, and somebody may have resized the pods in place.
+this template has made for sure, and while labels and annotations stay, by which webhooks choose, those of the namespace
+included, as far as they are known. Other requests are never certain: VPA recommends others tomorrow, and somebody may
+have resized the pods in place.
 """
 
 from __future__ import annotations
@@ -136,12 +137,15 @@ class Mutations:
         self._learnt: dict[Key, Mutation | None] = {}
         self._injected: dict[str, Mutation | None] = {}
 
-    def of(self, workload: Workload) -> Mutation | None:
-        """Return what the next pods of a workload have beyond its template; None if nothing is known to be added."""
+    def of(self, workload: Workload, *, in_changed_namespace: bool = False) -> Mutation | None:
+        """Return what the next pods of a workload have beyond its template; None if nothing is known to be added.
+
+        ``in_changed_namespace``: whether the labels of its namespace may be others than when its pods were made.
+        """
         live = self._running.live(workload)
         if live is None:
             found = self._expected(workload)
-        elif (found := self._own(live)) is not None and not _chosen_alike(workload, live):
+        elif (found := self._own(live)) is not None and (in_changed_namespace or not _chosen_alike(workload, live)):
             found = None if _opts_out(workload) else replace(found, is_expected=True)
         if found is not None and not self._is_expecting:
             found = found.certain
@@ -234,8 +238,7 @@ def _resized(container: str) -> str:
 def _left(sizes: tuple[Resources, Resources], written: Container) -> tuple[Resources, Resources]:
     """Return the changed requests of a container without those that its manifest changes."""
     before, after = sizes
-    kept = {r: n for r, n in after.items() if written.requests.get(r, before.get(r)) == before.get(r) != n}
-    return before, kept
+    return before, {r: n for r, n in after.items() if written.requests.get(r, before.get(r)) == before.get(r)}
 
 
 def _resizes(

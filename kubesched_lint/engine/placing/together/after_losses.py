@@ -16,7 +16,14 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.pod import knows_scheduler, profile_of
 from kubesched_lint.engine.placing.limits import MOST_VARIABLES
-from kubesched_lint.engine.placing.together.joint import POD_LIMIT, demands_of, fits_alone, overfull, packed
+from kubesched_lint.engine.placing.together.joint import (
+    POD_LIMIT,
+    demands_of,
+    fits_alone,
+    on_each_node,
+    overfull,
+    packed,
+)
 from kubesched_lint.engine.placing.together.problem import Demand, NodeClass, Problem
 from kubesched_lint.engine.scenario.world import World, once_per_world
 
@@ -49,17 +56,11 @@ class _Confined(Struct, frozen=True):
     demands: Sequence[Demand]
     classes: Sequence[NodeClass]
 
-    def on_each(self, r: int) -> Sequence[int]:
-        """Return how many pods fit by one resource on a node of each class, the smallest first."""
-
-        def sizes(place: NodeClass) -> Iterator[tuple[int, int]]:
-            here = (d for d in self.demands if d.nodes & place.nodes)
-            return ((self.problem.request(d)[r], 1 if d.one_a_node else d.count) for d in here)
-
-        return [packed(sorted(sizes(c)), max(c.room[r], 0)) for c in self.classes]
-
     def lacking(self, r: int, on_each: Sequence[int], lost: NodeSet) -> tuple[int, int]:
-        """Return (least number of pods that find no room by one resource, number of all pods) without lost nodes."""
+        """Return (least number of pods that find no room by one resource, number of all pods) without lost nodes.
+
+        ``on_each``: how many fit on a node of each class.
+        """
         sizes = sorted(
             (self.problem.request(d)[r], (d.nodes & self.nodes & ~lost).bit_count() if d.one_a_node else d.count)
             for d in self.demands
@@ -120,8 +121,10 @@ def _of(confined: _Confined, event: str, losses: Losses) -> Iterator[Short]:
     """Yield what is short by each resource; losses that take as many nodes of each class leave the same."""
     near = {name: lost & confined.nodes for name, lost in losses.items() if lost & confined.nodes}
     for r, resource in enumerate(confined.problem.resources):
-        on_each = confined.on_each(r)
-        if not any(confined.problem.request(d)[r] for d in confined.demands) or confined.lacking(r, on_each, EMPTY)[0]:
+        if not any(confined.problem.request(d)[r] for d in confined.demands):
+            continue
+        on_each = on_each_node(confined.problem, confined.demands, r, confined.classes)
+        if confined.lacking(r, on_each, EMPTY)[0]:
             continue
         known: dict[tuple[int, ...], tuple[int, int]] = {}
         short: dict[str, tuple[int, int]] = {}

@@ -10,7 +10,7 @@ from operator import or_
 from msgspec import Struct
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY
-from kubesched_lint.engine.model.pod import PodAffinityTerm
+from kubesched_lint.engine.model.pod import PodAffinityTerm, profile_of
 from kubesched_lint.engine.placing.limits import MOST_PAIRS
 from kubesched_lint.engine.placing.together.problem import Demand
 from kubesched_lint.engine.scenario.world import World
@@ -41,17 +41,25 @@ def crowded(world: World, demands: Sequence[Demand]) -> Crowd | None:
 class _Crowds:
     def __init__(self, world: World, demands: Sequence[Demand]) -> None:
         self._world = world
-        # Running pods were placed when labels may have been different, and stand where they do.
-        self._of = {d.workload: d for d in demands if not world.member(d.workload).running_pods}
+        self._of = {d.workload: d for d in demands if self._asks_others(d)}
         self._left = MOST_PAIRS
 
+    def _asks_others(self, demand: Demand) -> bool:
+        """Whether the terms of others keep its pods away, whoever comes first.
+
+        Running pods were placed when labels may have been different, and stand where they do; a profile without
+        InterPodAffinity puts its pods beside any.
+        """
+        is_filtered = "InterPodAffinity" in profile_of(demand.pod).filters
+        return is_filtered and not self._world.member(demand.workload).running_pods
+
     def terms(self) -> Iterator[tuple[Demand, PodAffinityTerm]]:
-        """Yield the terms that keep a workload from others, each selector once."""
+        """Yield the terms that keep a workload from others, each of a namespace once."""
         seen = set()
         for demand in self._of.values():
             for term in demand.pod.required_anti_affinity:
-                key = (term.topology_key, term.selector, demand.workload.namespace)
-                if self._left > 0 and (key not in seen or term.namespaces or term.namespace_selector is not None):
+                key = (demand.workload.namespace, term)
+                if self._left > 0 and key not in seen:
                     seen.add(key)
                     yield demand, term
 

@@ -30,6 +30,7 @@ from kubesched_lint.engine.placing.together.programme import most_pods
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.placing.trial import each_trial
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
+from kubesched_lint.engine.scenario.applying.phases import is_hook
 from kubesched_lint.engine.scenario.others.room import most_apart
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -50,13 +51,18 @@ class Impossible(Struct, frozen=True):
     placed: int
     because: tuple[str, ...]
     """The groups of conditions that cannot hold together."""
+    is_by_requests: bool = False
+    """Whether smaller requests may help."""
     is_pair_by_port: bool = False
     """Whether two workloads conflict only by a host port: hostport-cross-workload reports that."""
 
 
 @once_per_world
 def demands_of(world: World) -> tuple[Demand, ...]:
-    """The demand of every workload whose pods stay; a DaemonSet wants one pod per usable node."""
+    """The demand of every workload whose pods stay; a DaemonSet wants one pod per usable node.
+
+    The Pod of a hook does not count, as a Job does not: it may have ended before others begin, or come after them.
+    """
     return tuple(_demands(world))
 
 
@@ -71,7 +77,7 @@ def _demands(world: World) -> Iterator[Demand]:
         if workload.kind == "DaemonSet":
             usable &= world.today  # on potential nodes their room is already deducted
             count = usable.bit_count()
-        elif workload.stays:
+        elif workload.stays and not (workload.kind == "Pod" and is_hook(workload.annotations)):
             count = world.member(workload).replicas
         else:
             continue
@@ -266,7 +272,8 @@ def _overfull_port(problem: Problem) -> Impossible | None:
             wanted, room = sum(d.count for d in confined), nodes.bit_count()
             if len(confined) > 1 and wanted > room:
                 most, second, *_ = sorted((d.count for d in confined), reverse=True)
-                return Impossible(confined, wanted, room, (f"host port {number}",), most + second > room)
+                is_pair = most + second > room
+                return Impossible(confined, wanted, room, (f"host port {number}",), is_pair_by_port=is_pair)
     return None
 
 
@@ -276,7 +283,7 @@ def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, r
         packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
     )
     because = POD_LIMIT if name == PODS else name
-    return Impossible(chosen, wanted, placed, (because,))
+    return Impossible(chosen, wanted, placed, (because,), is_by_requests=name != PODS)
 
 
 def _smallest(world: World, demands: Sequence[Demand]) -> Impossible | None:
@@ -294,7 +301,8 @@ def _smallest(world: World, demands: Sequence[Demand]) -> Impossible | None:
         if _contradicts(world, kept, fewer):
             groups = fewer
     wanted = sum(d.count for d in kept)
-    return Impossible(tuple(kept), wanted, _placeable(Problem(world, kept), groups), tuple(groups))
+    placed = _placeable(Problem(world, kept), groups)
+    return Impossible(tuple(kept), wanted, placed, tuple(groups), is_by_requests="resources" in groups)
 
 
 def _contradicts(world: World, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
@@ -335,12 +343,17 @@ def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
 
 def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
     """Return how many pods fit by one resource if each node takes as many as it can (one of a DaemonSet)."""
+    each = on_each_node(problem, demands, r, problem.classes)
+    return sum(place.size * fitting for place, fitting in zip(problem.classes, each, strict=True))
+
+
+def on_each_node(problem: Problem, demands: Sequence[Demand], r: int, classes: Sequence[NodeClass]) -> Sequence[int]:
+    """Return how many pods fit by one resource on a node of each class, the smallest first (one of a DaemonSet)."""
     asked = [(problem.request(d)[r], 1 if d.one_a_node else d.count, d.nodes) for d in demands]
-    placed = 0
-    for place in problem.classes:
-        sizes = sorted((size, most) for size, most, nodes in asked if nodes & place.nodes)
-        placed += place.size * packed(sizes, max(place.room[r], 0))
-    return placed
+    return [
+        packed(sorted((size, most) for size, most, nodes in asked if nodes & c.nodes), max(c.room[r], 0))
+        for c in classes
+    ]
 
 
 def packed(sizes: Iterable[tuple[int, int]], room: int) -> int:

@@ -58,6 +58,11 @@ def hook_beside(annotations: Mapping[str, str]) -> str:
     return next((word for word in _words(annotations.get(_HELM, "")) if word in beside), "")
 
 
+def is_hook(annotations: Mapping[str, str]) -> bool:
+    """Return whether a tool creates an object for an event: it is no lasting part of the release."""
+    return _HELM in annotations or _ARGOCD in annotations
+
+
 def waits(kind: str, annotations: Mapping[str, str]) -> bool:
     """Return whether the tool waits for an object of a phase: until a Job has ended, or a Deployment is healthy.
 

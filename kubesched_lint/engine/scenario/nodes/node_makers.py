@@ -37,7 +37,7 @@ _LABELLERS = {
 """Word in the image of a daemon → prefix of the labels that it puts on its node."""
 
 
-class MadeByController(Struct, frozen=True):
+class MadeLater(Struct, frozen=True):
     """A label or a resource that pods require and no node has, but that may be there once the set has run."""
 
     what: str
@@ -66,7 +66,7 @@ class MadeByController(Struct, frozen=True):
         return f"{self.maker}, which the set brings, does not make {self.what}"
 
 
-def made_later(pod: Pod, world: World) -> Iterator[MadeByController]:
+def made_later(pod: Pod, world: World) -> Iterator[MadeLater]:
     """Yield what a pod requires, no node has, and the set or device allocation may add."""
     if world.cluster is None:
         return
@@ -74,9 +74,9 @@ def made_later(pod: Pod, world: World) -> Iterator[MadeByController]:
     for name, amount in pod.requests.items():
         if amount > 0 and not index.all & ~index.short_of(name, 1):
             if _needs_unknown_class(name, world):
-                yield MadeByController(name, "")
+                yield MadeLater(name, "")
             elif is_extended(name) and (maker := _maker_of_resource(name, world)):
-                yield MadeByController(name, maker)
+                yield MadeLater(name, maker)
     if not index.matching(pod.node_selector, pod.required_node_terms):
         yield from _labels_made(pod, world)
 
@@ -106,7 +106,7 @@ def _is_of(domain: str, vendors: frozenset[str]) -> bool:
     return any(domain == vendor or domain.endswith(f".{vendor}") for vendor in vendors)
 
 
-def _labels_made(pod: Pod, world: World) -> Iterator[MadeByController]:
+def _labels_made(pod: Pod, world: World) -> Iterator[MadeLater]:
     """Yield the labels that no node has, that the pod requires, and that the set makes."""
     wanted = [Requirement(key, "In", (value,)) for key, value in pod.node_selector.items()]
     wanted += [r for term in pod.required_node_terms or () for r in term.expressions]
@@ -116,10 +116,10 @@ def _labels_made(pod: Pod, world: World) -> Iterator[MadeByController]:
         maker = next((who for names, who in _makers_of_labels(world) if _is_among(r.key, names)), "")
         if maker:
             value = r.values[0] if r.operator == "In" and r.values else "true"
-            yield MadeByController(f"the label {r.key}", maker, (r.key, value))
+            yield MadeLater(f"the label {r.key}", maker, (r.key, value))
         elif labeller := _may_label(r.key, world):
             value = r.values[0] if r.operator == "In" and r.values else "true"
-            yield MadeByController(f"the label {r.key}", labeller, (r.key, value), labeller)
+            yield MadeLater(f"the label {r.key}", labeller, (r.key, value), labeller)
 
 
 def _may_label(key: str, world: World) -> str:

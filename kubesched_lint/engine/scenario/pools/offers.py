@@ -47,7 +47,7 @@ class OfferGroup(Struct, frozen=True):
     """Those that no other offer exceeds in every resource."""
 
 
-class NewNode(Struct, frozen=True):
+class PoolOffers(Struct, frozen=True):
     """All that some pools could make for a demand."""
 
     offers: Sequence[NodeOffer]
@@ -57,7 +57,7 @@ class NewNode(Struct, frozen=True):
     idle: frozenset[str]
 
 
-_recent: list[tuple[object, NewNode]] = []
+_recent: list[tuple[object, PoolOffers]] = []
 """What was made last: most worlds of a run have the same pools and ask for the same."""
 
 
@@ -68,7 +68,7 @@ def made_by(
     daemons: tuple[tuple[Pod, bool], ...],
     device_resources: frozenset[str],
     overlays: tuple[NodeOverlay, ...],
-) -> NewNode:
+) -> PoolOffers:
     """Return what pools could make for a demand, with DaemonSets and whether they surely run there.
 
     ``zones`` are those of today's nodes.
@@ -92,7 +92,7 @@ def made_by(
         offers += found
         groups += offer_groups(found, demand)
     idle = frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in offers}
-    made = NewNode(offers, groups, complete, idle)
+    made = PoolOffers(offers, groups, complete, idle)
     _recent.append((asked, made))
     del _recent[:-_REMEMBERED]
     return made

@@ -35,7 +35,7 @@ class Premises(Struct, frozen=True):
     """``Name=true,Other=false``, over what the cluster's file states."""
 
     before: Inventory | None = None
-    """The manifests before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
+    """The manifests before the change that is judged; None if nobody compares. See ``engine.scenario.former``."""
 
     survive: tuple[str, ...] = ()
     """Events that every workload must survive."""

@@ -249,7 +249,7 @@ def _matching_volumes(
     left = of(of_node)
     reserved = _reserved(claim, state)
     loose = _loose(claim, state)
-    for volume in loose.shelf.some(loose.open_to(claim)) if reserved is None else (reserved,):
+    for volume in loose.pool.some(loose.open_to(claim)) if reserved is None else (reserved,):
         if not left:
             break
         here = reachable(volume, state.index) & left
@@ -267,8 +267,8 @@ def _matching_volume(
     if reserved is not None:
         return reserved if reachable(reserved, state.index) & nodes else None
     loose = _loose(claim, state)
-    within_reach = loose.open_to(claim) & reach_of(loose.shelf, state).of(lowest(nodes))
-    return next((volume for volume in loose.shelf.some(within_reach) if volume.name not in taken), None)
+    within_reach = loose.open_to(claim) & reach_of(loose.pool, state).of(lowest(nodes))
+    return next((volume for volume in loose.pool.some(within_reach) if volume.name not in taken), None)
 
 
 def _volumes_at(claim: Claim, state: ClusterState) -> NodeSet:
@@ -277,7 +277,7 @@ def _volumes_at(claim: Claim, state: ClusterState) -> NodeSet:
     if reserved is not None:
         return reachable(reserved, state.index)
     loose = _loose(claim, state)
-    return reach_of(loose.shelf, state).nodes(loose.open_to(claim))
+    return reach_of(loose.pool, state).nodes(loose.open_to(claim))
 
 
 def _loose(claim: Claim, state: ClusterState) -> FreeVolumes:

@@ -214,12 +214,13 @@ class PerNode:
 
     def _move(self, position: int, before: int, after: int) -> None:
         """Give a node another value."""
+        if after == before:
+            return
         node = only(position)
         self._levels[after] = self._levels.get(after, EMPTY) | node
-        if after != before and not (left := self._levels[before] & ~node):
+        self._levels[before] &= ~node
+        if not self._levels[before]:
             del self._levels[before]
-        elif after != before:
-            self._levels[before] = left
 
     def _scored(self, numbers: tuple[float, ...]) -> int:
         half = len(numbers) // 2

@@ -231,6 +231,47 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     assert is_enclosed(setting, "deploy")
 
 
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+@pytest.mark.parametrize("budget", [None, 0, 1])
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_zone_that_is_lost_or_cordoned_limits_no_spread(event, budget, runs):
+    """A zone without room holds the other one at one pod; once it is gone, all three may run there."""
+    cluster = tuple(
+        Node(f"n{zone}", {HOSTNAME: f"n{zone}", ZONE: zone}, allocatable={"cpu": cpu, "pods": 110})
+        for zone, cpu in (("a", 300), ("b", 4000))
+    )
+    own = {"matchLabels": {"app": "web"}}
+    rule = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor"}
+    spec = {**simulated.asking("600m"), "topologySpreadConstraints": [{**rule, "labelSelector": own}]}
+    web = decode_workload(simulated.workload("Deployment", "web", 3, spec), "default")
+    selects = Selector((Requirement("app", "In", ("web",)),))
+    budgets = () if budget is None else (DisruptionBudget("default", "keep", selects, max_unavailable=budget),)
+    one = (BoundPod("web-0", "nb", Timeline((), Inventory()).admitted(web, 9)),)
+    setting = Setting(cluster, Inventory(budgets=budgets), (web,), {0: one} if runs else {}, {0: False})
+    assert count(setting, "deploy", 0).is_bad
+    assert count(setting, event, 0).most.pods == 3
+    assert is_enclosed(setting, event)
+
+
+@pytest.mark.parametrize(("old", "stuck"), [(None, False), (81, False), (80, True)])
+def test_a_surging_pod_waits_only_for_an_old_one_with_its_host_port(old, stuck):
+    """A DaemonSet that runs on both nodes gets the host port 80."""
+
+    def agent(port: int | None):
+        ports = [{"containerPort": 80, "hostPort": port}] if port else []
+        surging = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        spec = {"containers": [{"name": "c", "ports": ports}]}
+        made = simulated.workload("DaemonSet", "agent", None, spec, updateStrategy=surging)
+        return decode_workload(made, "default")
+
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    pod = Timeline((), Inventory()).admitted(agent(old), 9)
+    runs = {0: tuple(BoundPod(f"agent-{i}", f"n{i}", pod) for i in range(2))}
+    setting = Setting(cluster, Inventory(), (agent(80),), runs, {0: True})
+    assert count(setting, "deploy", 0).always_stuck is stuck
+    assert is_enclosed(setting, "deploy")
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
     assert size_after(setting, "scale-down", 0) == 3

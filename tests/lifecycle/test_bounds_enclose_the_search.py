@@ -272,6 +272,17 @@ def test_a_surging_pod_waits_only_for_an_old_one_with_its_host_port(old, stuck):
     assert is_enclosed(setting, "deploy")
 
 
+@pytest.mark.parametrize(("cpu", "most"), [(1000, 3), (3000, 2)])
+def test_a_pod_that_was_made_smaller_in_place_may_leave_room_for_a_new_one(cpu, most):
+    """Two nodes of 4 CPUs hold a pod of 3 each, or one that somebody has resized, and a third one comes."""
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    web = decode_workload(simulated.workload("Deployment", "web", 3, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", own) for i, own in enumerate(pods))}
+    assert count(Setting(cluster, Inventory(), (web,), runs, {0: False}), "deploy", 0).most.pods == most
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
     assert size_after(setting, "scale-down", 0) == 3

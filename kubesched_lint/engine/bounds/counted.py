@@ -223,7 +223,8 @@ def _most_beside_standing(setting: Setting, event: str, number: int, foreseen: E
         new = max(new, foreseen.most, key=lambda counted: counted.pods)
     if standing + new.pods >= wanted:
         return Counted(wanted, "some pods run on nodes that would not pass the filters now")
-    return new._replace(pods=standing + new.pods, why=f"{many(standing, 'pod')} may stay where they run; {new.why}")
+    stay = f"{many(standing, 'pod')} may stay where {plural(standing, 'it runs', 'they run')}; " if standing else ""
+    return new._replace(pods=standing + new.pods, why=f"{stay}{new.why}")
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:

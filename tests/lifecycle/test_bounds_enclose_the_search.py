@@ -12,6 +12,7 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.controllers.bounds import rolling_bounds
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
+from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.start.stories import story_of
@@ -24,6 +25,7 @@ from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.runs.judging import is_stuck
+from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
@@ -281,6 +283,19 @@ def test_a_pod_that_was_made_smaller_in_place_may_leave_room_for_a_new_one(cpu, 
     pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
     runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", own) for i, own in enumerate(pods))}
     assert count(Setting(cluster, Inventory(), (web,), runs, {0: False}), "deploy", 0).most.pods == most
+
+
+@pytest.mark.parametrize(("cpu", "is_told"), [(1000, True), (3000, False)])
+def test_where_a_pod_was_resized_in_place_no_search_is_believed(cpu, is_told):
+    """A search takes all pods of one template for the first of them."""
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 8000, "pods": 110}),)
+    web = decode_workload(simulated.workload("Deployment", "web", 2, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pod = replace(pod, labels={**pod.labels, revision_label(web): "abc"})
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", "n0", own) for i, own in enumerate(pods))}
+    scope = preemption_scope(Setting(cluster, Inventory(), (web,), runs, {0: False}), (0,))
+    assert (scope.uncounted, "different requests" in scope.untold) == (is_told, is_told), scope
 
 
 def test_scaling_down_halves_what_has_no_autoscaler():

@@ -12,6 +12,7 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.controllers.bounds import rolling_bounds
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
+from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.start.stories import story_of
@@ -24,6 +25,7 @@ from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.runs.judging import is_stuck
+from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
@@ -229,6 +231,71 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
     assert setting.keeps(0) == 0
     assert is_enclosed(setting, "deploy")
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+@pytest.mark.parametrize("budget", [None, 0, 1])
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_zone_that_is_lost_or_cordoned_limits_no_spread(event, budget, runs):
+    """A zone without room holds the other one at one pod; once it is gone, all three may run there."""
+    cluster = tuple(
+        Node(f"n{zone}", {HOSTNAME: f"n{zone}", ZONE: zone}, allocatable={"cpu": cpu, "pods": 110})
+        for zone, cpu in (("a", 300), ("b", 4000))
+    )
+    own = {"matchLabels": {"app": "web"}}
+    rule = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor"}
+    spec = {**simulated.asking("600m"), "topologySpreadConstraints": [{**rule, "labelSelector": own}]}
+    web = decode_workload(simulated.workload("Deployment", "web", 3, spec), "default")
+    selects = Selector((Requirement("app", "In", ("web",)),))
+    budgets = () if budget is None else (DisruptionBudget("default", "keep", selects, max_unavailable=budget),)
+    one = (BoundPod("web-0", "nb", Timeline((), Inventory()).admitted(web, 9)),)
+    setting = Setting(cluster, Inventory(budgets=budgets), (web,), {0: one} if runs else {}, {0: False})
+    assert count(setting, "deploy", 0).is_bad
+    assert count(setting, event, 0).most.pods == 3
+    assert is_enclosed(setting, event)
+
+
+@pytest.mark.parametrize(("old", "stuck"), [(None, False), (81, False), (80, True)])
+def test_a_surging_pod_waits_only_for_an_old_one_with_its_host_port(old, stuck):
+    """A DaemonSet that runs on both nodes gets the host port 80."""
+
+    def agent(port: int | None):
+        ports = [{"containerPort": 80, "hostPort": port}] if port else []
+        surging = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        spec = {"containers": [{"name": "c", "ports": ports}]}
+        made = simulated.workload("DaemonSet", "agent", None, spec, updateStrategy=surging)
+        return decode_workload(made, "default")
+
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    pod = Timeline((), Inventory()).admitted(agent(old), 9)
+    runs = {0: tuple(BoundPod(f"agent-{i}", f"n{i}", pod) for i in range(2))}
+    setting = Setting(cluster, Inventory(), (agent(80),), runs, {0: True})
+    assert count(setting, "deploy", 0).always_stuck is stuck
+    assert is_enclosed(setting, "deploy")
+
+
+@pytest.mark.parametrize(("cpu", "most"), [(1000, 3), (3000, 2)])
+def test_a_pod_that_was_made_smaller_in_place_may_leave_room_for_a_new_one(cpu, most):
+    """Two nodes of 4 CPUs hold a pod of 3 each, or one that somebody has resized, and a third one comes."""
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    web = decode_workload(simulated.workload("Deployment", "web", 3, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", own) for i, own in enumerate(pods))}
+    assert count(Setting(cluster, Inventory(), (web,), runs, {0: False}), "deploy", 0).most.pods == most
+
+
+@pytest.mark.parametrize(("cpu", "is_told"), [(1000, True), (3000, False)])
+def test_where_a_pod_was_resized_in_place_no_search_is_believed(cpu, is_told):
+    """A search takes all pods of one template for the first of them."""
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 8000, "pods": 110}),)
+    web = decode_workload(simulated.workload("Deployment", "web", 2, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pod = replace(pod, labels={**pod.labels, revision_label(web): "abc"})
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", "n0", own) for i, own in enumerate(pods))}
+    scope = preemption_scope(Setting(cluster, Inventory(), (web,), runs, {0: False}), (0,))
+    assert (scope.uncounted, "different requests" in scope.untold) == (is_told, is_told), scope
 
 
 def test_scaling_down_halves_what_has_no_autoscaler():

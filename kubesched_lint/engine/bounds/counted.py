@@ -29,7 +29,7 @@ from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.preemption_scope import outranks
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.revisions import is_mixed, stands_well
+from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, stands_well
 from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
@@ -200,7 +200,7 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
-    bounds.most = _most_beside_standing(setting, event, number, bounds.wanted)
+    bounds.most = _most_beside_standing(setting, event, number, bounds)
     if bounds.always_stuck:
         new = most_of_template(setting, number, bounds.wanted)
         bounds.always_stuck = event in ("deploy", "rollout") and new.pods < bounds.wanted
@@ -208,18 +208,23 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
     return bounds
 
 
-def _most_beside_standing(setting: Setting, event: str, number: int, wanted: int) -> Counted:
+def _most_beside_standing(setting: Setting, event: str, number: int, foreseen: EventBounds) -> Counted:
     """Return the most pods where some that run would not pass the filters on their nodes now: they stay anyway.
 
-    Each pod in the end is one of these, or one that has passed the filters.
+    Each pod in the end is one of these, or one that has passed the filters, before a loss or after it: a domain that is
+    lost no longer limits a spread, as ``foreseen`` counts.
     """
+    wanted = foreseen.wanted
     if setting.supposes(event) is not None:
         return Counted(wanted, "some pods run on nodes that would not pass the filters now")
     standing = sum(bool(bound.node) for bound in setting.running[number])
     new = most_placed(setting, number, wanted, Meanwhile(mixed=event == "rollout"))
+    if event in LOSSES:
+        new = max(new, foreseen.most, key=lambda counted: counted.pods)
     if standing + new.pods >= wanted:
         return Counted(wanted, "some pods run on nodes that would not pass the filters now")
-    return new._replace(pods=standing + new.pods, why=f"{many(standing, 'pod')} may stay where they run; {new.why}")
+    stay = f"{many(standing, 'pod')} may stay where {plural(standing, 'it runs', 'they run')}; " if standing else ""
+    return new._replace(pods=standing + new.pods, why=f"{stay}{new.why}")
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
@@ -405,15 +410,19 @@ _STAYS = "running pods stay where they are"
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
     bounds = _rollout(setting, number, setting.wanted(number))
-    if not _runs_whole(setting, number):
+    if not _starts_whole(setting, number):
         bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
     return bounds
 
 
-def _runs_whole(setting: Setting, number: int) -> bool:
-    """Whether as many pods run as are wanted, all of one revision: a rollout starts as after a complete deploy."""
+def _starts_whole(setting: Setting, number: int) -> bool:
+    """Whether a rollout starts as after a complete deploy.
+
+    As many pods run as are wanted, all of one revision, and each needs what a new one needs: its host port, for one.
+    """
     running = len(setting.running[number])
-    return running == setting.keeps(number) == setting.wanted(number) and setting.is_settled(number)
+    is_whole = running == setting.keeps(number) == setting.wanted(number) and setting.is_settled(number)
+    return is_whole and not is_looser(setting, number)
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
@@ -440,10 +449,14 @@ def _without_one(setting: Setting, number: int, meanwhile: Meanwhile) -> EventBo
             return _placed(setting, number, wanted)
         return _fewer_daemons(setting, number, losses(setting, "node-loss"))
     least = least_placed(setting, number, wanted, meanwhile)
-    # A drain that a budget stops leaves pods where they are.
-    surely = not meanwhile.cordoned or not (setting.guards(number) or comes_back(setting, number))
-    most = most_on_fewer if surely else most_placed
-    return EventBounds(wanted, least, _most(setting, number, wanted, least, lambda: most(setting, number, wanted)))
+    may_stay = meanwhile.cordoned and bool(setting.guards(number) or comes_back(setting, number))
+
+    def most() -> Counted:
+        fewer = most_on_fewer(setting, number, wanted)
+        # A drain that a budget stops leaves pods where they are.
+        return max(fewer, most_placed(setting, number, wanted), key=lambda c: c.pods) if may_stay else fewer
+
+    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
 
 def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> EventBounds:

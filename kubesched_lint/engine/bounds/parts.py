@@ -440,7 +440,8 @@ def _rank(setting: Setting, number: int) -> int:
 def _may_force(setting: Setting, number: int) -> bool:
     """Whether weaker pods on a node never keep a pod of a workload from it.
 
-    The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
+    The claims of a StatefulSet do not: ``volume_constraints`` counts only nodes that reach their volumes, or where one
+    can be made.
     """
     pod = setting.pods[number]
     is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
@@ -596,5 +597,5 @@ def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
     """Return what counting says of a mover: of its own event, or of pods that come one after another."""
     if mover.place in part.untied or (start.lost and part.setting.running.get(mover.place)):
         return EventBounds(1, MAY_TIE, Counted(1, ""))
-    event = start.event if mover.number == start.number else "deploy"
+    event = start.event if start.event and mover.number == start.number else "deploy"
     return count(part.setting, event, mover.place)

@@ -378,12 +378,9 @@ class Courses:
         if self._starts[0] != start.members:
             self._starts = start.members, {}
         known = self._starts[1]
-        chosen = [as_granted(self.setting, i) for i in start.members]
         if variant not in known:
             known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
-            for workload in chosen:
-                if workload.key not in known[variant].numbers:
-                    known[variant].enter(workload)
+        chosen = [as_granted(self.setting, i) for i in start.members]
         precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
         return anew(known[variant], chosen, start.seed, start.runs, precedence)
 

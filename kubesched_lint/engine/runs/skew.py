@@ -111,8 +111,8 @@ def _unready(state: State, pod_types: PodTypes) -> list[tuple[int, int]]:
 
 def _some_ready(state: State, pod_types: PodTypes, random: Random) -> Iterator[State]:
     """Yield the state in which some of the bound pods have become ready, at least one if any is not."""
-    waiting = _unready(state, pod_types)
-    for position, slot in random.sample(waiting, random.randint(1, len(waiting)) if waiting else 0):
+    unready = _unready(state, pod_types)
+    for position, slot in random.sample(unready, random.randint(1, len(unready)) if unready else 0):
         state = with_bound(state, position, slot, -1)
         state = with_bound(state, position, pod_types.slot(*pod_types.slots[slot]), 1)
     yield state

@@ -67,12 +67,9 @@ def _is_refused(answer: Answer) -> bool:
 
 
 def _not_alone(cell: Cell, answer: Answer) -> Cell:
-    is_told = cell.event == "deploy" and cell.ends_well
-    return (
-        not_known(cell, (f"when {answer.gang.group.system} starts its pods together: {because(answer)}",))
-        if is_told
-        else cell
-    )
+    if cell.event != "deploy" or not cell.ends_well:
+        return cell
+    return not_known(cell, (f"when {answer.gang.group.system} starts its pods together: {because(answer)}",))
 
 
 def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:

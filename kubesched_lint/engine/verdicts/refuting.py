@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import BAD, FINE, Cell, not_known
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE
+from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.preemption_scope import scope_of
 from kubesched_lint.engine.events.start.quotas import most_pods, quota_short
 from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.stories import story_of
@@ -123,6 +125,8 @@ class Refuter:
         place = self._matrix.place(claim.number)
         if place is None or claim.by_search or self._matrix.whole.never_ready or self._is_long:
             return ""
+        if scope_of(self._matrix.setting, group_of(self._matrix.setting, place)).uncounted:
+            return ""  # the pods of its traces may differ from those that run
         if claim.is_of_rollout_there:
             return _contradicted(replace(claim, event="rollout"), self._rolled_out_at(claim.wanted, place))
         return _contradicted(claim, self._matrix.courses(claim.event, place))

@@ -90,7 +90,7 @@ class ForeignWorkload(NamedTuple):
 
 
 class Timeline:
-    """Workloads on a cluster during a series of events. Every method that is an event returns its Phase.
+    """Workloads on a cluster during a series of events: a story. Every method that is an event returns its Phase.
 
     Events of nodes are in ``node_events``.
     """
@@ -118,9 +118,9 @@ class Timeline:
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
-        this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
+        this number of seeded courses. ``preempting``: waiting pods preempt others, see ``preempting``. Pods of
         ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
-        ``against``: see Oracle. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
+        ``against``: see PlacementModel. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
         several stories share them. ``by_readiness``: running pods that are not ready stay so; else all count as ready.
         ``by_likeness``: courses bind pods to the first of equal nodes."""
         resources = device_class_resources(objects.device_classes, kubernetes_version)
@@ -158,7 +158,7 @@ class Timeline:
         self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
         """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an oracle."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
-        """Oracle and desired states → the moves of all forks of this story."""
+        """A PlacementModel and desired states → the moves of all forks of this story."""
 
     def fork(self, *, apart: bool = False) -> Timeline:
         """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.events.search.events import revision_of
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
 from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
@@ -69,6 +70,8 @@ def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
     for i in members:
         if _is_made_otherwise(setting, i):
             yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
+        if _is_resized(setting, i):
+            yield f"where the pods of {setting.workloads[i]} leave room: those of one template have different requests"
         name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting, i, b)), "")
         if name:
             yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
@@ -81,6 +84,19 @@ def _is_made_otherwise(setting: Setting, number: int) -> bool:
         return False
     written, newest = setting.workloads[number].pod.requests, running[-1].pod.requests
     return written == newest != setting.pods[number].requests
+
+
+def _is_resized(setting: Setting, number: int) -> bool:
+    """Whether running pods of one template have different requests: a search takes all for the first of them.
+
+    VPA or somebody has resized some in place, or VPA has asked for other requests since they were made.
+    """
+    first: dict[str, BoundPod] = {}
+    return any(
+        bool(revision := revision_of(setting.workloads[number], bound))
+        and bound.pod.requests != first.setdefault(revision, bound).pod.requests
+        for bound in setting.running.get(number, ())
+    )
 
 
 def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:

@@ -1,5 +1,4 @@
-"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see
-``engine.scenario.quotas``."""
+"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see ``scenario.quotas``."""
 
 from __future__ import annotations
 

@@ -41,14 +41,16 @@ def repels_old_alone(setting: Setting, term: PodAffinityTerm, number: int) -> bo
 
 
 def is_looser(setting: Setting, number: int) -> bool:
-    """Whether pods of an older template may run where pods of the manifest's template may not."""
+    """Whether pods that run may be where pods of the manifest's template may not.
+
+    They are of an older template, or ask for less: somebody has resized them in place, or VPA asked for less once.
+    """
     known = _looser(setting)
     if number not in known:
         pod, usable = with_enforced_constraints(setting.pods[number]), setting.usable[number]
-        old = setting.kinds[number][1:] if is_mixed(setting, number) else ()
         known[number] = any(
-            static_feasible(other, setting.index) & ~usable or not _asks_as_much(with_enforced_constraints(other), pod)
-            for other in old
+            not _asks_as_much(with_enforced_constraints(other), pod) or static_feasible(other, setting.index) & ~usable
+            for other in setting.kinds[number][1:]
         )
     return known[number]
 

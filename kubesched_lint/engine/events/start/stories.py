@@ -61,7 +61,7 @@ def story_of(
 ) -> Timeline:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
 
-    If not ``deployed``, the story only knows the members.
+    If not ``deployed``, the story only knows the members: nobody makes pods of them yet.
 
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
     be deleted; all other pods stay where they are. See ``Timeline`` for the other options.
@@ -100,6 +100,10 @@ def story_of(
         story.from_now_unready()
     if deployed:
         story.deploy(chosen, together=setting.together)
+        return story
+    for workload in chosen:
+        if workload.key not in story.numbers:
+            story.enter(workload)
     return story
 
 
@@ -121,8 +125,6 @@ def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expec
     """
     start = story_of(setting, [number], expected=expected, most_states=0, runs=1, by_likeness=True, deployed=False)
     workload = as_granted(setting, number)
-    if workload.key not in start.numbers:
-        start.enter(workload)
     for seed in seeds:
         story = start.fork()
         story.seed = seed

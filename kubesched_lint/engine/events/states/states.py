@@ -24,7 +24,7 @@ SETTLED = 0
 """Waiting: the scheduler tried it, and any event that lets it run will requeue it."""
 FRESH = 1
 """Waiting: created in this phase; the scheduler may try it at any moment."""
-# From 2 on: waiting, could run, but no event requeued it since it could (see lifecycle.hints).
+# From 2 on: waiting, could run, but no event requeued it since it could (see ``transitions.hints``).
 
 LEAVING = -1
 """The position of pods whose node is gone."""
@@ -381,7 +381,7 @@ def _added(held: Held, slot: int, change: int) -> Held:
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
-    """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``standing``)."""
+    """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``pods_by_node``)."""
     at = bisect_left(queue, (slot, status))
     here = at < len(queue) and queue[at][:2] == (slot, status)
     number = change + (queue[at][2] if here else 0)

@@ -36,7 +36,7 @@ def rollouts_of(it: Member) -> Sequence[Skew]:
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > MOST_PODS:
         return ()
-    return tuple(skews(setting, number, runs=_RUNS_OF_A_ROLLOUT, only="rollout"))
+    return tuple(skews(setting.member(number), runs=_RUNS_OF_A_ROLLOUT, only="rollout"))
 
 
 @once_per_world
@@ -63,4 +63,4 @@ def ends_of_scaling(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     sized = list(start.workloads)
     sized[number] = replace(sized[number], replicas=high)
     setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
-    return tuple(skews(setting, number, runs=_RUNS_OF_SCALING, only=scale_event(low)))
+    return tuple(skews(setting.member(number), runs=_RUNS_OF_SCALING, only=scale_event(low)))

@@ -143,7 +143,7 @@ class _Ends:
         number = self._numbers.get(it.workload)
         place = None if number is None else self._table.matrix.place(number)
         setting = self._table.matrix.setting
-        return place is not None and all(stuck_at(setting, place, size) for size in sizes)
+        return place is not None and all(stuck_at(setting.member(place), size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
         cells = self._table.bad_end(event, number)

@@ -118,7 +118,7 @@ def test_only_pods_that_may_have_a_deadline_are_perhaps_counted_by_a_scope_that_
     world = world_of(workload("web", 2), cluster=sketch([given, running("old", owner)]))
     (found,) = world.objects.quotas
     assert Charged(world.other_pods).use(found, "pods") == use
-    most = cap(setting_of(world), 0)
+    most = cap(setting_of(world).member(0))
     assert most is not None
     assert most.pods == 2 - use.least
     assert both(world) == [2 - use.most]

@@ -31,9 +31,9 @@ def found(*workloads: dict[str, object]) -> list[Finding]:
 def test_a_large_set_simulates_few_workloads_and_those_that_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated, skews = [], _skews.skews
 
-    def counted(setting: object, number: int, **more: object) -> object:
-        simulated.append(setting)
-        return skews(setting, number, **more)  # type: ignore[arg-type]
+    def counted(member: object, **more: object) -> object:
+        simulated.append(member)
+        return skews(member, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(_skews, "skews", counted)
     two, many = [spread(f"two{i}", 2) for i in range(20)], [spread(f"many{i}", 10) for i in range(2)]

@@ -27,7 +27,7 @@ thorough = settings(
 
 def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bool:
     """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
-    if idle(setting, event, 0):
+    if idle(setting.member(0), event):
         return False
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     story = story_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
@@ -47,7 +47,7 @@ def _met_at_least(setting: Setting, story: Timeline, *, preempting: bool) -> Non
 
 
 def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
-    event_bounds = count(setting, event, 0)
+    event_bounds = count(setting.member(0), event)
     for end in ends:
         # A DaemonSet wants a pod fewer for each lost node.
         bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted

@@ -50,7 +50,7 @@ def test_pods_that_no_filter_keeps_apart_may_fill_one_node_together(plugin, kept
         web = decode_workload(simulated.workload("Deployment", "web", 4, spec), "default")
     profile = SchedulerProfile(filters=tuple(name for name in FILTERS if name != plugin))
     setting = Setting(_nodes(1000, 1000), Inventory(schedulers=(profile,)), (_made("db", 1, "600m"), web))
-    assert not count(setting, "deploy", 0).is_fine
+    assert not count(setting.member(0), "deploy").is_fine
     assert is_enclosed(setting, "deploy")
 
 
@@ -62,7 +62,7 @@ def test_affinity_that_no_filter_checks_leads_nowhere():
     unchecked = SchedulerProfile(filters=tuple(name for name in FILTERS if name != "InterPodAffinity"))
     for profiles, most in (((), 1), ((unchecked,), 2)):
         setting = Setting(_nodes(1000, 1000), Inventory(schedulers=profiles), (web, _made("db", 2, "950m")))
-        assert count(setting, "deploy", 0).most.pods == most
+        assert count(setting.member(0), "deploy").most.pods == most
 
 
 def _other(name: str, node: str, *, repels: bool) -> BoundPod:
@@ -76,9 +76,9 @@ def test_a_domain_that_a_pod_of_others_holds_is_not_free(repels):
     """Two zones, of which one has a pod that web's pods repel, or that repels them. Its loss frees the zone."""
     web = _made("web", 2, "100m", **simulated.apart("web", ZONE))
     setting = Setting(_nodes(1000, 1000), Inventory(pods=(_other("other", "n0", repels=repels),)), (web,))
-    assert (count(setting, "deploy", 0).most.pods, count(setting, "node-loss", 0).most.pods) == (1, 1)
+    assert (count(setting.member(0), "deploy").most.pods, count(setting.member(0), "node-loss").most.pods) == (1, 1)
     three = Setting(_nodes(1000, 1000, 1000), setting.objects, (web,))
-    assert [count(three, event, 0).most.pods for event in ("deploy", "node-loss")] == [2, 2]
+    assert [count(three.member(0), event).most.pods for event in ("deploy", "node-loss")] == [2, 2]
     assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "node-loss", "drain"))
 
 
@@ -96,7 +96,7 @@ def test_rules_count_the_domains_that_have_room_as_the_matrix_does(zones, missin
     ):
         found = [hazard.values["pending"] for hazard in check(it)]
         assert found == ([1] if lost == (not missing) else [])
-    assert count(setting_of(world), "deploy", 0).most.pods == 3 - missing
+    assert count(setting_of(world).member(0), "deploy").most.pods == 3 - missing
 
 
 @thorough

@@ -148,8 +148,8 @@ def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_tem
     book = Timeline((), Inventory())
     waiting = tuple(BoundPod(f"web-{i}", "", book.admitted(w, 8 + i)) for i, w in enumerate((old, web)))
     setting = Setting((node,), Inventory(), (web,), {0: waiting}, {0: changes})
-    assert not setting.is_settled(0)
-    assert count(setting, "deploy", 0).always_stuck
+    assert not setting.member(0).is_settled
+    assert count(setting.member(0), "deploy").always_stuck
     assert is_enclosed(setting, "deploy")
 
 
@@ -157,7 +157,7 @@ def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_tem
 @given(nodes(), made("web", ("Deployment",), most=5))
 def test_closed_forms_are_what_the_search_finds(cluster, web):
     setting = Setting(cluster, Inventory(), (web,))
-    exact = placed(setting, 0, web.replicas)
+    exact = placed(setting.member(0), web.replicas)
     assume(exact is not None)
     story = story_of(setting, (0,), expected=False, most_states=5000)
     assume(story.sound)
@@ -183,7 +183,7 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
             story = story_of(setting, (0,), expected=False, most_states=5000)
             ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
             assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
-            event_bounds = count(setting, "rollout", 0)
+            event_bounds = count(setting.member(0), "rollout")
             assert event_bounds.always_stuck == rollout_is_stuck(web, replicas, domains)
 
 
@@ -200,8 +200,8 @@ def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
     closed = Node("n1", {HOSTNAME: "n1"}, taints=(Taint("dedicated", "gpu", "NoSchedule"),), allocatable=room)
     cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable=room), closed)
     setting = Setting(cluster, Inventory(), (decode_workload({"apiVersion": "apps/v1", **web}, "default"),))
-    assert count(setting, "deploy", 0).most.pods == 0
-    assert count(setting, "node-loss", 0).most.pods == 1
+    assert count(setting.member(0), "deploy").most.pods == 0
+    assert count(setting.member(0), "node-loss").most.pods == 1
 
 
 def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
@@ -229,7 +229,7 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     web = decode_workload({"kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}, "default")
     runs = {0: (BoundPod("web-0", "n1", Timeline((), Inventory()).admitted(web, 9)),)}
     setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
-    assert setting.keeps(0) == 0
+    assert setting.member(0).kept == 0
     assert is_enclosed(setting, "deploy")
 
 
@@ -250,8 +250,8 @@ def test_a_zone_that_is_lost_or_cordoned_limits_no_spread(event, budget, runs):
     budgets = () if budget is None else (DisruptionBudget("default", "keep", selects, max_unavailable=budget),)
     one = (BoundPod("web-0", "nb", Timeline((), Inventory()).admitted(web, 9)),)
     setting = Setting(cluster, Inventory(budgets=budgets), (web,), {0: one} if runs else {}, {0: False})
-    assert count(setting, "deploy", 0).is_bad
-    assert count(setting, event, 0).most.pods == 3
+    assert count(setting.member(0), "deploy").is_bad
+    assert count(setting.member(0), event).most.pods == 3
     assert is_enclosed(setting, event)
 
 
@@ -270,7 +270,7 @@ def test_a_surging_pod_waits_only_for_an_old_one_with_its_host_port(old, stuck):
     pod = Timeline((), Inventory()).admitted(agent(old), 9)
     runs = {0: tuple(BoundPod(f"agent-{i}", f"n{i}", pod) for i in range(2))}
     setting = Setting(cluster, Inventory(), (agent(80),), runs, {0: True})
-    assert count(setting, "deploy", 0).always_stuck is stuck
+    assert count(setting.member(0), "deploy").always_stuck is stuck
     assert is_enclosed(setting, "deploy")
 
 
@@ -282,7 +282,7 @@ def test_a_pod_that_was_made_smaller_in_place_may_leave_room_for_a_new_one(cpu, 
     pod = Timeline((), Inventory()).admitted(web, 9)
     pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
     runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", own) for i, own in enumerate(pods))}
-    assert count(Setting(cluster, Inventory(), (web,), runs, {0: False}), "deploy", 0).most.pods == most
+    assert count(Setting(cluster, Inventory(), (web,), runs, {0: False}).member(0), "deploy").most.pods == most
 
 
 @pytest.mark.parametrize(("cpu", "is_told"), [(1000, True), (3000, False)])
@@ -300,7 +300,7 @@ def test_where_a_pod_was_resized_in_place_no_search_is_believed(cpu, is_told):
 
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
-    assert size_after(setting, "scale-down", 0) == 3
+    assert size_after(setting.member(0), "scale-down") == 3
 
 
 @pytest.mark.parametrize("near", [False, True])
@@ -313,7 +313,7 @@ def test_pods_that_repel_only_their_own_revision_share_a_node_in_a_rollout(repli
     story = story_of(setting, (0,), expected=False, most_states=5000)
     ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
     assert {not e.outcome.complete for e in ends} == {stuck}
-    event_bounds = count(setting, "rollout", 0)
+    event_bounds = count(setting.member(0), "rollout")
     assert event_bounds.always_stuck == stuck
     assert all(min(e.outcome.bound, replicas) <= event_bounds.most.pods for e in ends)
 
@@ -376,7 +376,7 @@ def test_one_per_node_bounds_what_a_spread_over_unequal_zones_lets_in():
     }
     spec = {**simulated.apart("web", HOSTNAME), "topologySpreadConstraints": [spread]}
     web = decode_workload(simulated.workload("Deployment", "web", 7, spec), "default")
-    assert count(Setting(cluster, Inventory(), (web,)), "deploy", 0).most.pods == 5
+    assert count(Setting(cluster, Inventory(), (web,)).member(0), "deploy").most.pods == 5
 
 
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss"])

@@ -62,7 +62,7 @@ def test_twelve_even_pods_that_are_scaled_to_eight_end_as_often_as_by_chance(
     kind: str, spec: dict[str, object]
 ) -> None:
     seen: Counter[tuple[int, ...]] = Counter()
-    for story in seeded_stories(_setting(kind, **spec), 0, range(RUNS), expected=True):
+    for story in seeded_stories(_setting(kind, **spec).member(0), range(RUNS), expected=True):
         story.scale(kind, "default", "grid", 8)
         (state,) = story.states
         seen[tuple(sum(count for _, count in held) for held in state.bound)] += 1

@@ -101,10 +101,10 @@ def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):
     crowd = [workload("Deployment", f"crowd{i}", 3, asking("700m")) for i in range(3)]
     twins = [workload("Deployment", name, 2, {**asking("1500m"), **apart(name)}) for name in ("a", "b", "c")]
     setting = setting_of(*crowd, *twins)
-    first = [str(count(setting, event, 3).least) for event in ("deploy", "zone-loss")]
+    first = [str(count(setting.member(3), event).least) for event in ("deploy", "zone-loss")]
     once = len(asked)
     assert once
-    assert [[str(count(setting, e, i).least) for e in ("deploy", "zone-loss")] for i in (4, 5)] == [first, first]
+    assert [[str(count(setting.member(i), e).least) for e in ("deploy", "zone-loss")] for i in (4, 5)] == [first, first]
     assert len(asked) == once
 
 
@@ -159,9 +159,9 @@ def test_workloads_of_one_shape_share_their_skews(monkeypatch):
     several = [spread("a", 2, "1"), spread("b", 2, "1"), spread("c", 3, "1"), spread("d", 2, "2")]
     asked, original = [], run.skews
 
-    def counting(setting, number, **more):
-        asked.append(setting.workloads[number].name)
-        return original(setting, number, **more)
+    def counting(member, **more):
+        asked.append(member.workload.name)
+        return original(member, **more)
 
     monkeypatch.setattr(run, "skews", counting)
     shared = report_of(sketch(3, "abc", "8"), *several, events=("deploy",)).skews
@@ -189,7 +189,7 @@ def test_running_pods_that_a_workload_may_meet_keep_it_from_sharing(home, is_sha
     plain = setting_of(*several)
     pod = replace(plain.pods[0], namespace=home, labels={"app": "a"})
     setting = replace(plain, objects=Inventory(pods=(BoundPod("other", "n0", pod),)))
-    assert (shape(setting, 0) == shape(setting, 1) is not None) is is_shared
+    assert (shape(setting.member(0)) == shape(setting.member(1)) is not None) is is_shared
 
 
 def test_a_running_pod_that_repels_others_keeps_those_it_may_reach_from_sharing():
@@ -198,7 +198,7 @@ def test_a_running_pod_that_repels_others_keeps_those_it_may_reach_from_sharing(
     several = [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
     plain, guard = setting_of(*several), setting_of(workload("Deployment", "guard", 1, spec)).pods[0]
     pods = (BoundPod("guard", "n0", replace(guard, namespace="kube-system")),)
-    assert shape(replace(plain, objects=Inventory(pods=pods)), 0) is None
+    assert shape(replace(plain, objects=Inventory(pods=pods)).member(0)) is None
 
 
 def test_pods_of_a_set_are_stored_once_whoever_is_beside_them() -> None:

@@ -69,7 +69,7 @@ def test_a_proof_holds_where_no_steps_are_left_to_count_the_least(monkeypatch: p
 def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, least = [], counted._least
     monkeypatch.setattr(counted, "_least", lambda *of: asked.append(of) or least(*of))
-    bounds = counted.count(_web(replicas=4), "rollout", 0)
+    bounds = counted.count(_web(replicas=4).member(0), "rollout")
     assert not bounds.is_fine
     assert not bounds.is_bad
     assert bounds.least.why

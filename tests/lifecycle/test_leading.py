@@ -94,9 +94,9 @@ def test_a_chain_is_proven_as_far_as_it_goes_and_a_ring_is_not():
     chain = [_workload("Deployment", f"w{i}", spec) for i, spec in enumerate([*specs, {}])]
     setting = Setting(_cluster("abc", 40), MADE, tuple(chain))
     for event in ("deploy", "rollout", "node-loss", "zone-loss", "drain"):
-        assert count(setting, event, 0).is_fine
+        assert count(setting.member(0), event).is_fine
     ring = [*chain[:-1], _workload("Deployment", f"w{size}", _beside("w0"))]
-    assert not count(Setting(_cluster("abc", 40), MADE, tuple(ring)), "deploy", 0).least.pods
+    assert not count(Setting(_cluster("abc", 40), MADE, tuple(ring)).member(0), "deploy").least.pods
 
 
 def test_a_pod_whose_volume_is_lost_with_its_zone_leads_nobody():
@@ -104,10 +104,10 @@ def test_a_pod_whose_volume_is_lost_with_its_zone_leads_nobody():
     web = _workload("Deployment", "web", _beside("db", "region"))
     for each in (1, 2):
         setting = Setting(_cluster("abc", each), MADE, (web, db))
-        assert count(setting, "rollout", 0).is_fine
+        assert count(setting.member(0), "rollout").is_fine
         for event in ("node-loss", "zone-loss", "drain"):
             assert is_enclosed(setting, event)
-        assert not count(setting, "zone-loss", 0).least.pods
+        assert not count(setting.member(0), "zone-loss").least.pods
 
 
 def test_a_pod_that_may_be_preempted_and_wait_for_its_volume_leads_nobody():
@@ -118,7 +118,7 @@ def test_a_pod_that_may_be_preempted_and_wait_for_its_volume_leads_nobody():
     )
     setting = Setting(_cluster("abc", 1), MADE, (_workload("Deployment", "web", _beside("db", "region")), db, high))
     assert is_enclosed(setting, "deploy", preempting=True)
-    assert not count(setting, "deploy", 0).least.pods
+    assert not count(setting.member(0), "deploy").least.pods
 
 
 @pytest.mark.parametrize("home", ["na0", "na1"])
@@ -131,7 +131,7 @@ def test_a_pod_of_others_that_may_be_preempted_leads_nobody(home, owner):
     pod = _workload("Deployment", "db", simulated.asking("1500m")).pod
     objects = replace(MADE, pods=(BoundPod("db-0", "na0", pod, owner=owner and Owner(owner, "db", "uid")),))
     setting = Setting(_cluster("ab", 2), objects, workloads)
-    assert not count(setting, "deploy", 0).least.pods
-    assert group_of(setting, 0) == (0, 1)
+    assert not count(setting.member(0), "deploy").least.pods
+    assert group_of(setting.member(0)) == (0, 1)
     found = Matrix(setting).cell("deploy", 0)
     assert (found.verdict, found.bound.least) == (DEPENDS, 0)

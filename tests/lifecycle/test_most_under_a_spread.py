@@ -63,9 +63,9 @@ def test_pods_of_others_that_a_spread_counts_take_room_in_the_matrix_as_in_the_r
     world = _world("nodeName: b1", 1)
     (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
     assert hazard.values["pending"] == 1
-    bounds = count(setting_of(world), "deploy", 0)
+    bounds = count(setting_of(world).member(0), "deploy")
     assert (bounds.most.pods, bounds.is_bad) == (0, True), bounds.most.why
-    assert count(setting_of(world), "node-loss", 0).most.pods == 1  # the other pod may come back elsewhere
+    assert count(setting_of(world).member(0), "node-loss").most.pods == 1  # the other pod may come back elsewhere
 
 
 def test_no_error_rests_on_a_waiting_pod_of_others_that_may_fill_the_least_full_domain():
@@ -73,7 +73,7 @@ def test_no_error_rests_on_a_waiting_pod_of_others_that_may_fill_the_least_full_
     world = _world("nodeSelector: {topology.kubernetes.io/zone: a}", 2)
     (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
     assert hazard.severity is Severity.WARNING
-    assert count(setting_of(world), "deploy", 0).most.pods == 2
+    assert count(setting_of(world).member(0), "deploy").most.pods == 2
 
 
 @pytest.mark.parametrize(("runs", "severity"), [(False, None), (True, None)])

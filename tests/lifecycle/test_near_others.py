@@ -47,7 +47,7 @@ def _world(replicas: int, apart: str, running: tuple[str, ...] = ()) -> World:
 def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart, most):
     """The matrix counted the room of the zone, whatever keeps two pods in it apart."""
     world = _world(3, apart)
-    bounds = count(setting_of(world), "deploy", 0)
+    bounds = count(setting_of(world).member(0), "deploy")
     assert (bounds.most.pods, *map(str, bounds.most.near)) == (most, "Deployment default/db")
     (hazard,) = anti_affinity_exceeds_domains.check(world.member(world.manifests.workloads[0]), reserve=0)
     assert (hazard.variant, hazard.values["supply"]) == ("near", most)
@@ -56,8 +56,8 @@ def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart,
 @pytest.mark.parametrize(("apart", "most"), [(ZONE, 1), (HOSTNAME, 2)])
 def test_a_surge_pod_needs_a_domain_beside_others_too(apart, most):
     world = _world(most, apart)
-    assert count(setting_of(world), "rollout", 0).always_stuck
-    assert not count(setting_of(_world(most, "none")), "rollout", 0).always_stuck
+    assert count(setting_of(world).member(0), "rollout").always_stuck
+    assert not count(setting_of(_world(most, "none")).member(0), "rollout").always_stuck
     hazards = list(rollout_surge_deadlock.check(world.member(world.manifests.workloads[0])))
     assert [hazard.variant for hazard in hazards] == ["near"]
 
@@ -78,7 +78,7 @@ def test_pods_outside_the_set_are_where_they_run():
     cache = BoundPod("cache", "n0", Pod("default", {"app": "cache"}), Owner("ReplicaSet", "cache"))
     full = BoundPod("full", "n1", Pod("default", {"app": "full"}, requests={"cpu": 2000}), Owner("ReplicaSet", "full"))
     setting = Setting(NODES, Inventory(pods=(cache, full)), (web,))
-    assert (count(setting, "deploy", 0).most.pods, count(setting, "drain", 0).most.pods) == (1, 2)
+    assert (count(setting.member(0), "deploy").most.pods, count(setting.member(0), "drain").most.pods) == (1, 2)
     assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "drain"))
 
 

@@ -51,9 +51,9 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
     )
     setting = Setting(nodes, Inventory(), (web, db))
     story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
-    assert lost_nodes.telling(setting, "drain", 0, [story], [node.name for node in nodes]) == telling
+    assert lost_nodes.telling(setting.member(0), "drain", [story], [node.name for node in nodes]) == telling
     if size == 1:
-        found = lost_nodes.telling(setting, "node-unreachable", 0, [story], ["n3"])
+        found = lost_nodes.telling(setting.member(0), "node-unreachable", [story], ["n3"])
         assert found == ["n0", "n3"], "one with its pods is always lost"
 
 

@@ -117,7 +117,7 @@ def test_what_a_part_proves_no_end_of_the_whole_contradicts(setting, event):
     proven = [
         i
         for i in range(len(setting.workloads))
-        if not idle(setting, event, i) and parts.surely_fine(setting, event, i) is not None
+        if not idle(setting.member(i), event) and parts.surely_fine(setting.member(i), event) is not None
     ]
     assume(proven)
     for number in proven:
@@ -133,7 +133,9 @@ def test_what_counting_says_of_either_end_of_a_loss_no_end_of_the_whole_contradi
     assume(all(w.bound in followed for w in guests_of(setting).weaker(range(len(setting.workloads)))))
     counting, numbers = Counting(setting), range(len(setting.workloads))
     every = [
-        (i, counting.bounds(event, group_in(setting, event, i), i)) for i in numbers if not idle(setting, event, i)
+        (i, counting.bounds(event, group_in(setting.member(i), event), i))
+        for i in numbers
+        if not idle(setting.member(i), event)
     ]
     told = [(i, bounds) for i, bounds in every if bounds.least.pods or bounds.most.pods < bounds.wanted]
     assume(told)
@@ -154,7 +156,7 @@ def test_a_new_workload_meets_only_pods_that_move_when_a_node_is_lost() -> None:
         pod = replace(new.pod, required_affinity=(NEAR_ITSELF,)) if kind == "near" else new.pod
         made = replace(new, kind="Job" if kind == "near" else kind, pod=pod)
         setting = Setting(cluster, Inventory(), (web, made), running=running, changes={0: False})
-        return parts.surely_fine(setting, event, 1) is not None
+        return parts.surely_fine(setting.member(1), event) is not None
 
     for event in ("node-loss", "drain"):
         assert proven(event)
@@ -181,7 +183,7 @@ def test_a_workload_without_pods_leaves_nobody_out() -> None:
     cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
     setting = Setting(cluster, Inventory(), (_sized("web", 1), _sized("off", 0)))
     assert parts.quiet(setting) == frozenset()
-    assert all(parts.surely_fine(setting, "rollout", number) is None for number in range(2))
+    assert all(parts.surely_fine(setting.member(number), "rollout") is None for number in range(2))
 
 
 def test_what_only_one_workload_asks_is_not_remembered() -> None:
@@ -189,7 +191,7 @@ def test_what_only_one_workload_asks_is_not_remembered() -> None:
     cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
     setting = Setting(cluster, Inventory(), tuple(_sized(f"web{i}", 1, priority=i) for i in range(4)))
     for number in range(4):
-        parts.surely_fine(setting, "rollout", number)
+        parts.surely_fine(setting.member(number), "rollout")
     assert len(parts._known_pressed(setting)) == 0
 
 
@@ -204,7 +206,7 @@ def test_preempted_pods_of_others_move_where_it_is_known_who_makes_them_anew() -
         others = tuple(BoundPod(f"other-{i}", "n0", weak, owner) for i in range(2))
         asks = replace(web.pod, required_affinity=(NEAR_OTHERS,)) if near else web.pod
         made = Setting(cluster, Inventory(pods=others), (strong, replace(web, pod=asks)))
-        return parts.surely_fine(made, "deploy", 1) is not None
+        return parts.surely_fine(made.member(1), "deploy") is not None
 
     assert proven(REPLICA_SET)
     assert proven(None)
@@ -223,7 +225,7 @@ def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:
 
     def proven(others: tuple[BoundPod, ...]) -> bool:
         setting = Setting(cluster, Inventory(pods=others), (strong, web), running=running, changes={1: False})
-        return parts.surely_fine(setting, "deploy", 1) is not None
+        return parts.surely_fine(setting.member(1), "deploy") is not None
 
     assert not proven((between,))
     assert proven((replace(between, owner=None),))
@@ -241,7 +243,7 @@ def test_a_lost_pod_with_an_old_template_may_preempt() -> None:
         old = BoundPod("web-0", "n0", replace(small.pod, priority=old_priority))
         running = {0: (old,), 1: (BoundPod("etc-0", "n1", daemon.pod),)}
         setting = Setting(cluster, Inventory(), (large, daemon), running=running, changes={0: True, 1: False})
-        return parts.surely_fine(setting, "node-loss", 1) is not None
+        return parts.surely_fine(setting.member(1), "node-loss") is not None
 
     assert proven(5)
     assert not proven(6)

@@ -335,8 +335,8 @@ def test_counting_and_the_words_of_lint_agree():
     node = Node("n", {HOSTNAME: "n"}, allocatable={"cpu": 4000, "pods": 110})
     web = decode_workload(workload("Deployment", "web", 3), "default")
     limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": 2}),))
-    assert count(Setting((node,), limited, (web,)), "deploy", 0).most.pods == 2
-    assert count(Setting((node,), Inventory(), (web,)), "deploy", 0).is_fine
+    assert count(Setting((node,), limited, (web,)).member(0), "deploy").most.pods == 2
+    assert count(Setting((node,), Inventory(), (web,)).member(0), "deploy").is_fine
 
 
 def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():

@@ -16,4 +16,4 @@ def test_a_pod_beside_another_on_nodes_that_tell_no_room():
     web, db = workload("Deployment", "web", 3, asking("1", **near)), workload("Deployment", "db", 1, asking("1"))
     nodes = tuple(Node(name, labels={HOSTNAME: name}, allocatable=None) for name in "abc")
     setting = Setting(nodes, Inventory(), tuple(decode_workload(w, "default") for w in (web, db)))
-    assert most_beside(setting, 0, 3).pods == 3
+    assert most_beside(setting.member(0), 3).pods == 3

@@ -87,5 +87,5 @@ def test_what_meets_all_others_counts_as_work() -> None:
         contention_of(setting)
     assert meter.spent >= len(setting.workloads)
     with work.within(1e9) as meter:
-        least_placed(setting, 1, 2)
+        least_placed(setting.member(1), 2)
     assert meter.spent

@@ -47,7 +47,7 @@ def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
     for setting in map(_setting, range(12)):
         tell = partial(story_of, setting, [0], expected=True, most_states=0, runs=1, by_likeness=True)
         alone = [tell(seed=seed) for seed in SEEDS]
-        shared = seeded_stories(setting, 0, SEEDS, expected=True)
+        shared = seeded_stories(setting.member(0), SEEDS, expected=True)
         changed = with_new_template(setting.workloads[0])
         assert [_ends(story, changed) for story in shared] == [_ends(story, changed) for story in alone]
 
@@ -57,7 +57,7 @@ def test_moves_that_are_known_are_those_that_a_story_finds_anew(monkeypatch: pyt
     for _ in "known", "anew":
         for setting in map(_setting, range(12)):
             changed = with_new_template(setting.workloads[0])
-            shared = seeded_stories(setting, 0, range(8), expected=True)
+            shared = seeded_stories(setting.member(0), range(8), expected=True)
             ends.append([_ends(story, changed) for story in shared])
         monkeypatch.setattr("kubesched_lint.engine.events.search.events.KnownMoves", Transitions)
     assert ends[:12] == ends[12:]
@@ -67,7 +67,7 @@ def test_a_pod_on_the_first_of_equal_nodes_is_one_on_the_drawn_node_but_for_its_
     """The two states are one up to a swap of nodes, and the nodes share every domain but their own."""
     moved = 0
     for setting in map(_setting, range(12)):
-        story = next(seeded_stories(setting, 0, SEEDS, expected=True))
+        story = next(seeded_stories(setting.member(0), SEEDS, expected=True))
         symmetry, (state,) = story.oracle().symmetry, story.states
         for drawn, node in enumerate(setting.nodes):
             first = symmetry.first_alike(state, drawn)
@@ -80,8 +80,8 @@ def test_a_pod_on_the_first_of_equal_nodes_is_one_on_the_drawn_node_but_for_its_
 
 def test_skews_of_one_event_are_those_of_all_events() -> None:
     for setting in map(_setting, range(6)):
-        every = tuple(skews(setting, 0, runs=4))
+        every = tuple(skews(setting.member(0), runs=4))
         events = {skew.event for skew in every}
         assert {"deploy", "rollout", "scale-down"} >= events >= {"deploy", "rollout"}
         for event in events:
-            assert tuple(skews(setting, 0, runs=4, only=event)) == tuple(s for s in every if s.event == event)
+            assert tuple(skews(setting.member(0), runs=4, only=event)) == tuple(s for s in every if s.event == event)

@@ -42,7 +42,7 @@ def deployments(*specs):
 
 def alike(setting: Setting) -> set[tuple[int, int]]:
     """Pairs of workloads of one shape."""
-    shapes = [shape_in_set(setting, i) for i in range(len(setting.workloads))]
+    shapes = [shape_in_set(setting.member(i)) for i in range(len(setting.workloads))]
     return {(i, j) for i, j in combinations(range(len(shapes)), 2) if shapes[i] == shapes[j] is not None}
 
 

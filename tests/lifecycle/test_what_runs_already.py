@@ -69,7 +69,7 @@ def test_counting_adds_the_pods_that_stand_where_the_filters_let_in_none(at, mos
     live = scaled(6)
     manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
     running_ones = running(live, *at)
-    bounds = count(setting_of(World(manifests, sketch(1, "abc", "4", "110", *running_ones))), "deploy", 0)
+    bounds = count(setting_of(World(manifests, sketch(1, "abc", "4", "110", *running_ones))).member(0), "deploy")
     assert bounds.most.pods == most
     assert bounds.is_bad
 
@@ -83,7 +83,7 @@ def test_counting_proves_a_rollout_stuck_that_starts_with_all_pods(at, stuck):
     manifests = replace(Inventory(), workloads=(decode_workload(changed, "default"),))
     setting = setting_of(World(manifests, sketch(1, "abc", "4", "110", *running(WEB, *at))))
     assert setting.changes[0] is True
-    assert count(setting, "deploy", 0).always_stuck is stuck
+    assert count(setting.member(0), "deploy").always_stuck is stuck
 
 
 def test_a_changed_template_is_still_rolled_out():

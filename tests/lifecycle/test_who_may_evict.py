@@ -39,7 +39,7 @@ def test_a_pod_that_is_evicted_and_made_anew_may_evict_a_third_elsewhere():
     others = (_other("middle", 600, 50, "n0"), _other("big", 900, 10, "n1"))
     strong, web = _made("strong", "900m", "n0", priority=100), _made("web", "400m", "n1")
     setting = Setting(NODES, Inventory(pods=others), (strong, web))
-    assert count(setting, "deploy", 1).most.pods == 1
+    assert count(setting.member(1), "deploy").most.pods == 1
     found = Matrix(setting, Effort(states=3000, runs=2)).cell("deploy", 1)
     assert (found.verdict == BAD, found.bound.most) == (False, 1)
 
@@ -63,11 +63,11 @@ def test_who_never_preempts_evicts_nobody_in_either(spec, objects):
     assert staying_beside_set(world).pods == (pod,)
     setting = setting_of(world)
     assert (list(guests_of(setting).weaker_kinds), list(guests_of(setting).weaker([0]))) == ([], [])
-    assert (drivers(setting), may_be_preempted(setting, 0)) == (frozenset(), False)
+    assert (drivers(setting), may_be_preempted(setting.member(0))) == (frozenset(), False)
 
 
 def test_a_pod_that_a_finalizer_keeps_makes_no_room_in_either():
     kept = _other("kept", 500, 0, "n0", terminating=True, kept_by_finalizers=True)
     setting = Setting(NODES, Inventory(pods=(kept,)), (_made("strong", "900m", "n0", priority=100),))
     assert not guests_of(setting).weaker_kinds
-    assert count(setting, "deploy", 0).most.pods == 0
+    assert count(setting.member(0), "deploy").most.pods == 0

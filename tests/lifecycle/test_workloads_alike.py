@@ -52,10 +52,10 @@ def drawn(draw: Random) -> Setting:
 def test_shared_bounds_prove_as_much_as_those_of_each_workload(seed, monkeypatch):
     monkeypatch.setattr(rivals, "FEW_ALIKE", 0)
     setting = drawn(Random(seed))
-    shared = {(e, i): count(setting, e, i).is_fine for e in KINDS for i in range(len(setting.workloads))}
+    shared = {(e, i): count(setting.member(i), e).is_fine for e in KINDS for i in range(len(setting.workloads))}
     monkeypatch.setattr(rivals, "FEW_ALIKE", 1_000)
     alone = drawn(Random(seed))
-    assert shared == {(e, i): count(alone, e, i).is_fine for e in KINDS for i in range(len(alone.workloads))}
+    assert shared == {(e, i): count(alone.member(i), e).is_fine for e in KINDS for i in range(len(alone.workloads))}
 
 
 def test_more_workloads_alike_ask_for_no_more_bounds(monkeypatch):
@@ -71,7 +71,7 @@ def test_more_workloads_alike_ask_for_no_more_bounds(monkeypatch):
     for number in (8, 32):
         asked.clear()
         setting = setting_of(*(workload("Deployment", f"w{i}", 1 + i % 4, asking("100m")) for i in range(number)))
-        assert all(count(setting, event, i).least is not None for event in EVENTS[:2] for i in range(number))
+        assert all(count(setting.member(i), event).least is not None for event in EVENTS[:2] for i in range(number))
         spent.append(len(asked))
     assert 0 < spent[1] <= spent[0]
 
@@ -79,10 +79,10 @@ def test_more_workloads_alike_ask_for_no_more_bounds(monkeypatch):
 def test_a_workload_without_rivals_is_counted_as_if_it_were_alone():
     several = [workload("Deployment", f"w{i}", 12, asking("3")) for i in range(5)]
     setting = setting_of(*several)
-    assert not count(setting, "deploy", 0).is_fine
-    assert count(setting.beside(()), "deploy", 0).is_fine
-    assert count(setting_of(several[0]), "deploy", 0).is_fine
-    assert not count(setting.beside((1, 2)), "deploy", 0).is_fine
+    assert not count(setting.member(0), "deploy").is_fine
+    assert count(setting.beside(()).member(0), "deploy").is_fine
+    assert count(setting_of(several[0]).member(0), "deploy").is_fine
+    assert not count(setting.beside((1, 2)).member(0), "deploy").is_fine
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -97,7 +97,7 @@ def test_a_demand_fills_as_many_nodes_as_if_its_pods_were_summed_for_each_worklo
     setting = setting_of(*workloads, nodes=5, cpus=[draw.randint(1, 6) * 1000 for _ in range(5)])
     among = setting.index.all
     for number in range(len(workloads)):
-        found = rivals.rivals_of(setting, number, draw.randint(0, 3))
+        found = rivals.rivals_of(setting.member(number), draw.randint(0, 3))
         wants = full_nodes._wants(setting.pods[number])
         near = full_nodes._near(setting, wants, found, among)
         for resource, want in wants.items():

@@ -166,8 +166,8 @@ def test_every_definition_of_an_object_is_run_as_it_is_written(quiet):
 def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
     """Planted: counting that calls everything fine."""
 
-    def fine(setting, event, number):
-        wanted = setting.wanted(number)
+    def fine(member, event):
+        wanted = member.wanted
         return EventBounds(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
 
     monkeypatch.setattr(counting, "count", fine)

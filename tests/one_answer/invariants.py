@@ -170,7 +170,7 @@ class _Cut(Matrix):
     courses = _ends  # type: ignore[assignment]
 
     def counted(self, event: str, place: int) -> EventBounds:
-        return self.counting.bounds(event, group_in(self.setting, event, place), place)
+        return self.counting.bounds(event, group_in(self.setting.member(place), event), place)
 
 
 def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:

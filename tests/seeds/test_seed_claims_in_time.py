@@ -54,14 +54,14 @@ def test_B11_skew_is_the_pods_above_the_least_full_domain() -> None:
 
 
 def test_C3_seven_each_at_deploy_whatever_the_draw() -> None:
-    (deploy,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml"), 0) if s.event == "deploy"]
+    (deploy,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml").member(0)) if s.event == "deploy"]
     assert deploy.ends == (((7, 7, 7), deploy.runs),)
 
 
 def test_C2_version_1_36_balances_the_deploy_and_no_scale_down() -> None:
     """The article's older version ended at 6/9/6 and 3/9/3: its zone of two nodes shrinks last in both."""
     known = replace(setting("C2/deployment.yaml", "C2/cluster.yaml"), scaled={0: (15,)})
-    ends = {skew.event: [counts for counts, _ in skew.ends] for skew in skews(known, 0)}
+    ends = {skew.event: [counts for counts, _ in skew.ends] for skew in skews(known.member(0))}
     assert ends["deploy"] == [(7, 7, 7)]
     assert (4, 7, 4) in ends["scale-to-15"]
     assert (5, 5, 5) not in ends["scale-to-15"]
@@ -69,7 +69,7 @@ def test_C2_version_1_36_balances_the_deploy_and_no_scale_down() -> None:
 
 def test_C4_a_rollout_without_a_version_ends_uneven() -> None:
     """As the article saw it: most old pods of the zone of two nodes are there while the last new ones are bound."""
-    (rollout,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml"), 0) if s.event == "rollout"]
+    (rollout,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml").member(0)) if s.event == "rollout"]
     assert rollout.worst >= 5
     assert (8, 4, 9) in dict(rollout.ends)
     assert {sum(ends) for ends, _ in rollout.ends} == {21}
@@ -86,5 +86,5 @@ def test_C5_a_bumped_version_stays_even_also_when_scaled_down_by_the_same_apply(
 
 
 def test_C6_match_label_keys_keep_every_rollout_even() -> None:
-    (rollout,) = [s for s in skews(setting("C6/deployment.yaml", "C6/cluster.yaml"), 0) if s.event == "rollout"]
+    (rollout,) = [s for s in skews(setting("C6/deployment.yaml", "C6/cluster.yaml").member(0)) if s.event == "rollout"]
     assert rollout.ends == (((7, 7, 7), rollout.runs),)

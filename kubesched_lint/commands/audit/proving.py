@@ -17,7 +17,7 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
 from kubesched_lint.engine.events.start.stories import story_of
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
@@ -45,7 +45,7 @@ def surely_waiting(
 ) -> dict[int, Waits]:
     """Return for some places in ``gone`` how many lost pods of the group wait after the loss, for every order."""
     setting = _after(now, lost, gone)
-    return {number: _waits(setting, number) for number in asked}
+    return {number: _waits(setting.member(number)) for number in asked}
 
 
 def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> Setting:
@@ -63,26 +63,28 @@ def _maker(number: int, group: ReplicaGroup, pods: int) -> Workload:
     return Workload(_MAKER, group.pod.namespace, f"{group.ref.name}-{number}", group.pod, replicas=pods)
 
 
-def _waits(setting: Setting, number: int) -> Waits:
-    members = group_of(setting, number)
+def _waits(member: SimulatedMember) -> Waits:
+    setting = member.set
+    members = group_of(member)
     scope = preemption_scope(setting, members)
-    wanted, most = setting.workloads[number].replicas, count(setting, "deploy", number).most
-    if setting.pods[number].group or scope.uncounted:
+    wanted, most = member.workload.replicas, count(member, "deploy").most
+    if member.pod.group or scope.uncounted:
         return Waits(0)
     counted = Waits(max(wanted - most.pods, 0), most.why)
     can_follow = not (scope.strong or scope.open_ or quota_short(setting) or setting.need_devices(members))
-    return max(counted, _searched(setting, members, number), key=lambda one: one.pods) if can_follow else counted
+    return max(counted, _searched(member, members), key=lambda one: one.pods) if can_follow else counted
 
 
-def _searched(setting: Setting, members: tuple[int, ...], number: int) -> Waits:
+def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:
     """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one."""
-    pods = sum(setting.wanted(i) for i in members)
+    setting = member.set
+    pods = sum(setting.member(i).wanted for i in members)
     if len(setting.nodes) > MOST_NODES or pods > MOST_PODS:
         return Waits(0)
     guests = guests_of(setting).hosted
     story = story_of(setting, members, expected=False, most_states=_STATES, guests=guests)
     if not story.sound or not story.states:
         return Waits(0)
-    at = story.numbers[setting.workloads[number].key]
+    at = story.numbers[member.workload.key]
     most = max(story.pod_types.bound_by_workload(state).get(at, 0) for state in story.states)
-    return Waits(setting.wanted(number) - most, "no scheduler binds more of them, in any order")
+    return Waits(member.wanted - most, "no scheduler binds more of them, in any order")

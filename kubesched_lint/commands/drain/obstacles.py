@@ -93,7 +93,11 @@ def returning(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]
     there = of([now.setting.index.positions[name] for name in targets])
     for number in now.members:
         workload, pod = now.setting.workloads[number], now.setting.pods[number]
-        if workload.kind != "DaemonSet" and comes_back(now.setting, number) and now.setting.usable[number] & there:
+        if (
+            workload.kind != "DaemonSet"
+            and comes_back(now.setting.member(number))
+            and now.setting.usable[number] & there
+        ):
             nodes = tuple(now.setting.index.names_of(now.setting.usable[number] & there))
             why = "its pods tolerate the cordon, so an evicted one may come back to its node"
             at = pod.path if pod.node_name else (*pod.path, "tolerations")
@@ -134,7 +138,7 @@ def _guarded(now: RunningCluster) -> Iterator[tuple[DisruptionBudget, Sequence[B
             ours = [b for b in setting.running.get(number, ()) if covers(budget, b.namespace, b.pod.labels)]
             ours = [b for b in ours if not b.terminating]
             if ours:
-                scales.append((kind, max(len(ours), setting.wanted(number))))
+                scales.append((kind, max(len(ours), setting.member(number).wanted)))
                 pods += ours if kind != "DaemonSet" else []
         for guest in now.guests:
             ours = [b for b in guest.pods if covers(budget, b.namespace, b.pod.labels)]

@@ -173,7 +173,7 @@ class Planner:
     @cached_property
     def _pods(self) -> int:
         setting = self._now.setting
-        ours = sum(len(setting.running.get(i, ())) or setting.wanted(i) for i in self._now.members)
+        ours = sum(len(setting.running.get(i, ())) or setting.member(i).wanted for i in self._now.members)
         return ours + sum(len(guest.pods) for guest in self._now.guests)
 
     def _searched(self) -> DrainPlan | None:

@@ -104,7 +104,7 @@ class RunningCluster:
             by_readiness=True,
             deployed=self.deploys,
         )
-        pods = len(self.setting.objects.pods) + sum(most_pods(self.setting, i) for i in self.members)
+        pods = len(self.setting.objects.pods) + sum(most_pods(self.setting.member(i)) for i in self.members)
         story.most_work = max(runs, 1) * MOST_TRIES * (10 + pods) * (50 + len(story.nodes) + pods)
         for number, desired in story.desired_states.items():
             if desired.spec.kind == "Pod":

@@ -152,7 +152,7 @@ class _Counting:
         return replace(self._setting, workloads=(replace(self._setting.workloads[0], replicas=pods),))
 
     def _count(self, pods: int) -> EventBounds:
-        return count(self._asked(pods), "deploy", 0)
+        return count(self._asked(pods).member(0), "deploy")
 
     def counts(self) -> Counts:
         """Return both ends: the most by counting, the least as the largest number that is sure to fit."""

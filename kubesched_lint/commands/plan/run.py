@@ -119,7 +119,7 @@ def _at_once(world: World, ref: ObjectRef) -> Iterator[AtOnce]:
     setting = setting_of(grown_world(world))
     for number, workload in enumerate(setting.workloads):
         if workload.ref == ref:
-            yield from at_once(setting, number)
+            yield from at_once(setting.member(number))
 
 
 def plan(

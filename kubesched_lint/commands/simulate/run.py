@@ -233,7 +233,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
-    rows = tuple(replace(row, at_once=tuple(at_once(setting, row.number))) for row in base.scored(rows))
+    rows = tuple(replace(row, at_once=tuple(at_once(setting.member(row.number)))) for row in base.scored(rows))
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
@@ -296,9 +296,9 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
     known: dict[Hashable, Sequence[Skew]] = {}
     for number, workload in enumerate(setting.created.workloads):
         if workload.ref in kept:
-            alike = shape(setting.created, number) or number  # no other workload is in these traces
+            alike = shape(setting.created.member(number)) or number  # no other workload is in these traces
             if alike not in known:
-                known[alike] = tuple(skews(setting.created, number, seed=effort.seed))
+                known[alike] = tuple(skews(setting.created.member(number), seed=effort.seed))
             yield from (WorkloadSkew(workload, skew) for skew in known[alike])
 
 
@@ -350,7 +350,7 @@ def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
     for number, wanted in setting.scaled.items():
         scaler = setting.scalers.get(number)
         if scaler is not None:
-            bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
+            bounds = f"{size_after(setting.member(number), 'scale-down')} to {scaler.max_replicas}"
             counts = " and ".join(map(str, wanted))
             yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {counts}"
     kept = [str(w) for w in setting.workloads if w.suspended and w.replicas]

@@ -35,15 +35,15 @@ class Counting:
         bounds = self._known.get((event, number))
         if bounds is None and event in UNREACHABLE_OF:
             deleted = self.bounds(UNREACHABLE_OF[event], members, number)
-            bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
+            bounds = self._known[event, number] = if_unreachable(self.setting.member(number), event, deleted)
         if bounds is None:
-            bounds = count(self.setting, event, number)
+            bounds = count(self.setting.member(number), event)
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
             if doubt:
                 bounds.least, bounds.never_stuck = Counted(0, doubt), False
-            with_devices(bounds, self.setting, members, number)
+            with_devices(bounds, self.setting.member(number), members)
             if not (bounds.is_fine or bounds.is_bad):
-                sharpened(self.setting, event, number, bounds)
+                sharpened(self.setting.member(number), event, bounds)
             if not self._narrates:
                 bounds.leave_least_out()
             self._known[event, number] = bounds
@@ -55,7 +55,7 @@ class Counting:
         Counting asks only what concerns the workload itself; to a search it may matter what others do.
         """
         deleted = self.bounds(UNREACHABLE_OF[event], members, number)
-        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
+        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting.member(number), event))
 
     def exceeds(self, members: Collection[int], states: int, *, preempting: bool) -> bool:
         """Whether a search over members surely meets more states of a deploy.
@@ -66,12 +66,16 @@ class Counting:
         ``preempting``, those pods count for which nobody has to be preempted.
         """
         setting, met = self.setting, 1
-        for group in dict.fromkeys(group_of(setting, i) for i in members) if setting.together else ():
+        for group in dict.fromkeys(group_of(setting.member(i)) for i in members) if setting.together else ():
             if met > states:
                 break
             if preempting and setting.need_devices(group):
                 continue
-            new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]
+            new = [
+                i
+                for i in group
+                if i in members and not setting.running.get(i) and not idle(setting.member(i), "deploy")
+            ]
             least = {i: self._least_bound(group, i, preempting=preempting) for i in new}
             apart = prod(1 + pods for i, pods in least.items() if _asks_for_nobody(setting.pods[i]))
             met *= max(1 + sum(least.values()), apart)
@@ -79,7 +83,7 @@ class Counting:
 
     def _least_bound(self, group: tuple[int, ...], number: int, *, preempting: bool) -> int:
         """Return the least pods after a deploy; if preemption is followed, without those that have to preempt."""
-        bounds = count(self.setting, "deploy", number) if preempting else self.bounds("deploy", group, number)
+        bounds = count(self.setting.member(number), "deploy") if preempting else self.bounds("deploy", group, number)
         return bounds.least.pods
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int, wanted: int) -> str:
@@ -90,7 +94,7 @@ class Counting:
         workload, lost = setting.workloads[number], ""
         if workload.kind == "Pod":
             lost = "a preempted pod is not recreated"
-        elif workload.claim_templates and not returns(setting, number, wanted):
+        elif workload.claim_templates and not returns(setting.member(number), wanted):
             lost = "a preempted pod can only return to where its volume is"
         elif may_miss([setting.pods[number]], setting.cluster):
             lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
@@ -103,7 +107,7 @@ class Counting:
     def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
         """Whether other workloads of the set may have to preempt pods of this workload."""
         pressing = self._pressing(event, members)
-        return any(i != number and outranks(self.setting, i, number) for i in pressing)
+        return any(i != number and outranks(self.setting.member(i), self.setting.member(number)) for i in pressing)
 
     def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Return up to two members that may have to preempt pods whose controllers recreate them."""
@@ -118,7 +122,9 @@ class Counting:
         """Return the members whose pods may have to wait and then preempt others."""
         found = self._presses.get((event, members))
         if found is None:
-            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
+            found = self._presses[event, members] = [
+                i for i in members if not count(self.setting.member(i), event).is_fine
+            ]
         return found
 
 

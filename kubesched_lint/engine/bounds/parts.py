@@ -35,7 +35,13 @@ from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests
 from kubesched_lint.engine.events.start.preemption_scope import followed_guests
 from kubesched_lint.engine.events.start.quiet import quiet
 from kubesched_lint.engine.events.start.quotas import quota_short, refused_in, surely_granted
-from kubesched_lint.engine.events.start.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.setting import (
+    LOSSES,
+    Setting,
+    SimulatedMember,
+    once_per_member,
+    once_per_setting,
+)
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.labels import Selector
@@ -98,41 +104,42 @@ class _Pressed(NamedTuple):
     """The movers that may have to preempt."""
 
 
-def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
+def surely_fine(member: SimulatedMember, event: str) -> Counted | None:
     """Return that all pods of a workload run after an event, whatever the order; None if the part does not tell.
 
     Where a drain ends is not asked: see ``stopped_by_budgets``.
     """
-    if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
+    setting = member.set
+    if not _is_asked(member, event) or (event in LOSSES and not _survives(member, event)):
         return None
-    if not quiet(setting) and _rank(setting, number) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
+    if not quiet(setting) and _rank(member) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
         return None  # everybody moves and nobody is left out or comes anew: the part is the whole
-    why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
-    is_refused = _is_refused(setting, event, number)
-    for start in _starts(setting, event, number):
-        if not start.has(number) and _highest(setting, start) <= rank:
+    why, met, rank = _STANDS, _met(member), _rank(member)
+    is_refused = _is_refused(member, event)
+    for start in _starts(member, event):
+        if not start.has(member.number) and _highest(setting, start) <= rank:
             continue
         # Where it finds no room even if nobody else is preempted, that need not be asked.
-        if start.has(number) and (is_refused or not _finds_room(setting, start, start, met, number)):
+        if start.has(member.number) and (is_refused or not _finds_room(member, start, start, met)):
             return None
         pressed = _pressed(setting, start, met.lowest)
-        if not pressed.moves.has(number):
+        if not pressed.moves.has(member.number):
             continue
         part = None if is_refused else _part_for(setting, met, pressed)
-        if part is None or _may_not_return(setting, number, part, pressed.pressing):
+        if part is None or _may_not_return(member, part, pressed.pressing):
             return None
-        if not _finds_room(setting, start, pressed.moves, met, number):
+        if not _finds_room(member, start, pressed.moves, met):
             return None
         why = "it finds room beside all pods that stand, wherever those that move go"
-    return Counted(setting.wanted(number), why)
+    return Counted(member.wanted, why)
 
 
-def _finds_room(setting: Setting, start: _Moves, moves: _Moves, met: _Met, number: int) -> bool:
+def _finds_room(member: SimulatedMember, start: _Moves, moves: _Moves, met: _Met) -> bool:
     """Whether counting proves that all pods of a workload run, if just these pods move; computed once."""
-    known, key = _known_rooms(setting), (start, moves, number)
+    known, key = _known_rooms(member.set), (start, moves, member.number)
     if key not in known:
-        part = _part(setting, moves, met.workloads, met.forced)
-        known[key] = _count(part, start, part.movers[part.places[number]]).is_fine
+        part = _part(member.set, moves, met.workloads, met.forced)
+        known[key] = _count(part, start, part.movers[part.places[member.number]]).is_fine
     return known[key]
 
 
@@ -141,55 +148,57 @@ def _known_rooms(setting: Setting) -> dict[tuple[_Moves, _Moves, int], bool]:
     return {}
 
 
-def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) -> None:
+def sharpened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
     """Change bounds that leave a cell open where the part decides it."""
-    found = surely_fine(setting, event, number)
+    found = surely_fine(member, event)
     if found is not None:
         bounds.least, bounds.never_stuck = found._replace(pods=bounds.wanted), True
         if event == "drain":
-            stopped_by_budgets(setting, number, bounds)
+            stopped_by_budgets(member, bounds)
 
 
 # --- who is asked -----------------------------------------------------------------------------------------------------
 
 
-def _is_asked(setting: Setting, event: str, number: int) -> bool:
+def _is_asked(member: SimulatedMember, event: str) -> bool:
     """Whether the arguments hold for a workload in an event."""
+    setting = member.set
     plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
-    if not plain or setting.need_devices((number,)):
+    if not plain or setting.need_devices((member.number,)):
         return False
-    pod, workload = setting.pods[number], setting.workloads[number]
+    pod, workload = member.pod, member.workload
     follows = bool(pod.required_affinity) and bool(quota_short(setting))
-    return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+    return not (follows or workload.suspended or pod.group or member.never_ready)
 
 
-def _is_refused(setting: Setting, event: str, number: int) -> bool:
+def _is_refused(member: SimulatedMember, event: str) -> bool:
     """Whether a quota may refuse pods that a workload needs: who is scaled down may have wanted more than it grants.
 
     Where pods run, some may be of an older template, and the quota may hold up their rollout before.
     """
-    if event == "scale-down" and not setting.running.get(number):
-        return surely_granted(setting, number, event) < size_after(setting, event, number)
-    return number in refused_in(setting, event, number)
+    if event == "scale-down" and not member.running:
+        return surely_granted(member, event) < size_after(member, event)
+    return member.number in refused_in(member, event)
 
 
-def _survives(setting: Setting, event: str, number: int) -> bool:
+def _survives(member: SimulatedMember, event: str) -> bool:
     """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
-    if setting.workloads[number].kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+    if member.workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
         return False
-    if event != "drain" or setting.workloads[number].kind == "DaemonSet":
+    if event != "drain" or member.workload.kind == "DaemonSet":
         return True
-    return not (comes_back(setting, number) or (setting.objects.budgets and _depends_on_others(setting, number)))
+    return not (comes_back(member) or (member.set.objects.budgets and _depends_on_others(member)))
 
 
-def _depends_on_others(setting: Setting, number: int) -> bool:
+def _depends_on_others(member: SimulatedMember) -> bool:
     """Whether pods of others on a node may open or close other nodes: a budget may keep them on the drained one."""
-    pod, index = setting.pods[number], setting.index
+    setting = member.set
+    pod, index = member.pod, setting.index
     if pod.required_affinity:
         return True
     wide = [c.selector for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key)]
     selectors = [selector for selector in wide if selector is not None]
-    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in setting.others))
+    others = chain((p for i, p in enumerate(setting.pods) if i != member.number), (k.pod for k in setting.others))
     return any(
         _repels_from_afar(setting, pod, other)
         or (other.namespace == pod.namespace and any(s.matches(other.labels) for s in selectors))
@@ -197,15 +206,15 @@ def _depends_on_others(setting: Setting, number: int) -> bool:
     )
 
 
-def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
+def _may_not_return(member: SimulatedMember, part: _Part, pressing: Iterable[_Mover]) -> bool:
     """Whether pods of a workload may be preempted and not be made again, miss that they fit, or be held by volumes."""
-    if not any(_outranks(setting, mover, number) for mover in pressing if mover.number != number):
+    if not any(_outranks(member, mover) for mover in pressing if mover.number != member.number):
         return False
-    workload, place = setting.workloads[number], part.places[number]
-    if workload.kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+    workload, there = member.workload, part.setting.member(part.places[member.number])
+    if workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
         return True
-    is_known = not workload.claim_templates or place in part.setting.returning
-    return not is_known and not returns(part.setting, place, part.setting.wanted(place))
+    is_known = not workload.claim_templates or there.number in part.setting.returning
+    return not is_known and not returns(there, there.wanted)
 
 
 # --- who moves --------------------------------------------------------------------------------------------------------
@@ -221,22 +230,23 @@ def _restless(setting: Setting) -> frozenset[int]:
     return _everybody(setting) - quiet(setting)
 
 
-def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
+def _starts(member: SimulatedMember, event: str) -> Iterator[_Moves]:
     """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
+    setting = member.set
     restless = _restless(setting)
     if event in LOSSES:
         before = _after_deploy(setting)
-        if number in before.whole and not _counts_anywhere(setting, number):
-            yield _Moves(_everybody(setting), event=event, number=number)
+        if member.number in before.whole and not _counts_anywhere(member):
+            yield _Moves(_everybody(setting), event=event, number=member.number)
             return
         for lost in losses(setting, event):
             some = tuple((i, pods) for i, pods in _on(setting, lost) if i not in before.whole)
             yield before._replace(some=some, lost=lost, drained=event == "drain")
         return
-    grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
-    if event != "deploy" and (grows or number in restless):
-        whole = restless if number in restless else restless | {number}
-        yield _Moves(whole, event=event, number=number)
+    grows = event == "rollout" or (event != "deploy" and size_after(member, event) > member.wanted)
+    if event != "deploy" and (grows or member.number in restless):
+        whole = restless if member.number in restless else restless | {member.number}
+        yield _Moves(whole, event=event, number=member.number)
     else:
         yield _Moves(restless)
 
@@ -247,14 +257,14 @@ def _after_deploy(setting: Setting) -> _Moves:
     return _pressed(setting, _Moves(_restless(setting)), -inf).moves if quiet(setting) else _Moves(_everybody(setting))
 
 
-def _counts_anywhere(setting: Setting, number: int) -> bool:
+def _counts_anywhere(member: SimulatedMember) -> bool:
     """Whether it is enough to count its pods anywhere, although it is not known where they are at the time of a loss.
 
     It is not where they need pods that may be lost, or volumes that are where they were.
     """
-    workload = setting.workloads[number]
+    workload = member.workload
     is_plain = workload.kind in (*SCALED, "Job") and not workload.claim_templates
-    return bool(quiet(setting)) and is_plain and not setting.pods[number].required_affinity
+    return bool(quiet(member.set)) and is_plain and not member.pod.required_affinity
 
 
 def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
@@ -310,7 +320,7 @@ def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
         for old in _of_old_templates(setting, moves):
             if (old.pod.priority or 0) > lowest and (moves.lost or any(_may_evict(m, old) for m in strong)):
                 strong.append(old)
-        shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
+        shaken = frozenset(k for k in still if any(_outranks(setting.member(k), m) for m in strong))
         evicted = moves.others.union(k.pod for k in setting.others if any(_may_evict(m, k) for m in strong))
         if not shaken and evicted == moves.others:
             return _Pressed(moves, tuple(strong))
@@ -323,14 +333,14 @@ def _of_old_templates(setting: Setting, moves: _Moves) -> Sequence[_Mover]:
 
     No part counts where they find room then, so each of them may have to preempt if it is lost or preempted itself.
     """
-    old = chain.from_iterable(_of_old_template(setting, i) for i in sorted(moves.whole))
+    old = chain.from_iterable(_of_old_template(setting.member(i)) for i in sorted(moves.whole))
     return sorted(old, key=lambda mover: -(mover.pod.priority or 0))
 
 
-@once_per_workload
-def _of_old_template(setting: Setting, number: int) -> Sequence[_Mover]:
-    old = setting.kinds[number][1:] if setting.changes.get(number, True) is not False else ()
-    return [_Mover(-1, number, pod, static_feasible(pod, setting.index)) for pod in old]
+@once_per_member
+def _of_old_template(member: SimulatedMember) -> Sequence[_Mover]:
+    old = member.kinds[1:] if member.changes_template is not False else ()
+    return [_Mover(-1, member.number, pod, static_feasible(pod, member.set.index)) for pod in old]
 
 
 @once_per_setting
@@ -340,10 +350,10 @@ def _lowest(setting: Setting) -> float:
     return min([*ranks, *(kind.pod.priority or 0 for kind in setting.others)], default=inf)
 
 
-def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
+def _outranks(member: SimulatedMember, mover: _Mover) -> bool:
     """Whether pods of a mover may preempt those of a workload."""
-    meet = bool(mover.nodes & setting.reach[number])
-    return meet and any(may_evict(mover.pod, pod) for pod in setting.kinds[number])
+    meet = bool(mover.nodes & member.reach)
+    return meet and any(may_evict(mover.pod, pod) for pod in member.kinds)
 
 
 # --- the part ---------------------------------------------------------------------------------------------------------
@@ -359,11 +369,11 @@ class _Met(NamedTuple):
     """The lowest priority of all that may."""
 
 
-def _met(setting: Setting, number: int) -> _Met:
-    known = _known_met(setting)
-    if number not in known:
-        known[number] = _meeting(setting, number)
-    return known[number]
+def _met(member: SimulatedMember) -> _Met:
+    known = _known_met(member.set)
+    if member.number not in known:
+        known[member.number] = _meeting(member)
+    return known[member.number]
 
 
 @once_per_setting
@@ -371,15 +381,16 @@ def _known_met(setting: Setting) -> dict[int, _Met]:
     return {}
 
 
-def _meeting(setting: Setting, number: int) -> _Met:
-    floor = _rank(setting, number) if _may_force(setting, number) else -inf
-    meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
-    forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
+def _meeting(member: SimulatedMember) -> _Met:
+    setting = member.set
+    floor = _rank(member) if _may_force(member) else -inf
+    meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(member, p, floor) for p in kinds)}
+    forced = frozenset(kind.pod for kind in setting.others if not _meets(member, kind.pod, floor))
     if floor > -inf:
         forced = _helping(setting, meets, forced)
-    ranks = [pod.priority or 0 for i in meets | {number} for pod in setting.kinds[i]]
+    ranks = [pod.priority or 0 for i in meets | {member.number} for pod in setting.kinds[i]]
     ranks += (kind.pod.priority or 0 for kind in setting.others if kind.pod not in forced)
-    return _Met(frozenset(meets | {number}), forced, min(ranks))
+    return _Met(frozenset(meets | {member.number}), forced, min(ranks))
 
 
 def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
@@ -433,32 +444,32 @@ def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
     return may_evict(mover.pod, other.pod) and bool(other.nodes & mover.nodes)
 
 
-def _rank(setting: Setting, number: int) -> int:
-    return setting.pods[number].priority or 0
+def _rank(member: SimulatedMember) -> int:
+    return member.pod.priority or 0
 
 
-def _may_force(setting: Setting, number: int) -> bool:
+def _may_force(member: SimulatedMember) -> bool:
     """Whether weaker pods on a node never keep a pod of a workload from it.
 
     The claims of a StatefulSet do not: ``volume_constraints`` counts only nodes that reach their volumes, or where one
     can be made.
     """
-    pod = setting.pods[number]
+    pod = member.pod
     is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
     return surely_preempts(pod) and not (pod.required_affinity or is_held)
 
 
-def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:
+def _meets(member: SimulatedMember, other: Pod, floor: float) -> bool:
     """Whether a pod of others may keep one of a workload with rank ``floor`` waiting, even if that may preempt."""
     if (other.priority or 0) >= floor:
         return True
-    pod, index = setting.pods[number], setting.index
+    pod, index = member.pod, member.set.index
     spread = (c for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key))
     if other.namespace == pod.namespace and any(
         c.selector is not None and c.selector.matches(other.labels) for c in spread
     ):
         return True
-    return _repels_from_afar(setting, pod, other)
+    return _repels_from_afar(member.set, pod, other)
 
 
 def _repels_from_afar(setting: Setting, pod: Pod, other: Pod) -> bool:
@@ -598,4 +609,4 @@ def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
     if mover.place in part.untied or (start.lost and part.setting.running.get(mover.place)):
         return EventBounds(1, MAY_TIE, Counted(1, ""))
     event = start.event if start.event and mover.number == start.number else "deploy"
-    return count(part.setting, event, mover.place)
+    return count(part.setting.member(mover.place), event)

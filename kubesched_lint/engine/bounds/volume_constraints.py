@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claim_name
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_member, once_per_setting
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.storage import Claim
@@ -37,9 +37,10 @@ class VolumeConstraint(NamedTuple):
     """For each of its pods, the nodes that reach its volumes, if these are known."""
 
 
-def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> VolumeConstraint | None:
+def tie_of(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> VolumeConstraint | None:
     """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known."""
-    workload, pod = setting.workloads[number], setting.pods[number]
+    setting = member.set
+    workload, pod = member.workload, member.pod
     ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
     if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
         return None
@@ -47,17 +48,17 @@ def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> 
         return VolumeConstraint(
             _attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {}
         )
-    if number in setting.returning:
-        return None if ephemeral else _known_tie(setting, number, wanted)
+    if member.number in setting.returning:
+        return None if ephemeral else _known_tie(member, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
-    if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
+    if member.running or setting.lingering or not _are_made_anew(setting, workload, wanted):
         return None
     open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
     if meanwhile.own_stay:
         return VolumeConstraint(open_, {})
     classes = setting.cluster.storage.classes
     provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
-    reaches = _reaches(setting, provisioners, setting.usable[number])
+    reaches = _reaches(setting, provisioners, member.usable)
     return VolumeConstraint(open_, reaches) if len(reaches) <= MOST_TRIED else None
 
 
@@ -72,24 +73,24 @@ def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
     return True
 
 
-def _known_tie(setting: Setting, number: int, wanted: int) -> VolumeConstraint | None:
+def _known_tie(member: SimulatedMember, wanted: int) -> VolumeConstraint | None:
     """Return where the volumes hold pods that take over those of running ones."""
-    storage, templates = setting.cluster.storage, setting.workloads[number].claim_templates
+    storage, templates = member.set.cluster.storage, member.workload.claim_templates
     classes = [storage.classes.get(t.storage_class or "") for t in templates]
-    homes = _homes(setting, number)
+    homes = _homes(member)
     if len(homes) != wanted or not all(homes):
         return None
     drivers = frozenset(migrated(c.provisioner) for c in classes if c is not None)
-    return VolumeConstraint(_attaching(setting, drivers), {}, homes) if all(classes) else None
+    return VolumeConstraint(_attaching(member.set, drivers), {}, homes) if all(classes) else None
 
 
-@once_per_workload
-def _homes(setting: Setting, number: int) -> tuple[NodeSet, ...]:
+@once_per_member
+def _homes(member: SimulatedMember) -> tuple[NodeSet, ...]:
     found = []
-    for pod in setting.returning[number]:
-        home = setting.index.all
+    for pod in member.returning:
+        home = member.set.index.all
         for plugin in (volume_binding, volume_zone):
-            for rejection in plugin.reject(pod, setting.cluster, home):
+            for rejection in plugin.reject(pod, member.set.cluster, home):
                 home &= ~rejection.nodes
         found.append(home)
     return tuple(found)
@@ -173,7 +174,7 @@ def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
 def _volumes_of_all(setting: Setting) -> int:
     """Return how many volumes all pods of the set have, as many as may ever be there at once."""
     return sum(
-        most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
+        most_pods(setting.member(i)) * (len(pod.volumes) + len(workload.claim_templates))
         for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
     )
 

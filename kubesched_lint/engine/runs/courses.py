@@ -180,7 +180,7 @@ class Courses:
         members = self.members(number, 1)
         found = self._pods_of.get(members)
         if found is None:
-            found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
+            found = self._pods_of[members] = sum(most_pods(self.setting.member(i)) for i in members)
         return len(members) * found > MOST_IN_COURSE
 
     def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
@@ -204,27 +204,31 @@ class Courses:
             return False
         if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
             return False
-        has_more = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
+        has_more = (
+            len(acquaintances(setting.member(number))) > 1 or setting.objects.quotas or setting.running.get(number)
+        )
         if not has_more:  # beside the same rivals as others, so that their setting serves it, too
             if rivals not in self._beside:
                 self._beside[rivals] = setting.beside(rivals)
-            return count(self._beside[rivals], event, number).is_fine
+            return count(self._beside[rivals].member(number), event).is_fine
         known = self._own_of(number).apart
         if members not in known:
             known[members] = setting.among(members)
-        return count(known[members], event, members.index(number)).is_fine
+        return count(known[members].member(members.index(number)), event).is_fine
 
     def members(self, number: int, turn: Turn) -> tuple[int, ...]:
         """Return the workloads in a course of a turn for a workload."""
         if isinstance(turn, Aim) and turn.against:
             known = self._own_of(number).opposing
             if turn not in known:
-                known[turn] = tuple(sorted({*acquaintances(self.setting, number), *self._orders.crowd(turn.draw)}))
+                known[turn] = tuple(
+                    sorted({*acquaintances(self.setting.member(number)), *self._orders.crowd(turn.draw)})
+                )
             return known[turn]
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
-            else acquaintances(self.setting, number)
+            else acquaintances(self.setting.member(number))
         )
 
     @cached_property
@@ -234,12 +238,12 @@ class Courses:
     @cached_property
     def _largest(self) -> int:
         """Number of pods of the largest workload."""
-        return max(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+        return max(map(most_pods, self.setting.members))
 
     @cached_property
     def _size(self) -> int:
         """Nodes times pods."""
-        return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+        return len(self.setting.nodes) * sum(map(most_pods, self.setting.members))
 
     def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
@@ -252,7 +256,7 @@ class Courses:
     def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
         found = self.event_outcomes(number, turn)
-        return found.at(lambda: telling(self.setting, event, number, found.deployed, found.nodes))
+        return found.at(lambda: telling(self.setting.member(number), event, found.deployed, found.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
@@ -304,7 +308,7 @@ class Courses:
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
         deployed, effort = kept.deployed[start], self.effort
         story = deployed.deployed[0]
-        few = sum(most_pods(self.setting, i) for i in members) <= MOST_FOLLOWED
+        few = sum(most_pods(self.setting.member(i)) for i in members) <= MOST_FOLLOWED
         most = effort.nodes if few else min(effort.nodes, FEW_LOST)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
@@ -339,13 +343,13 @@ class Courses:
             (self._crowds[key],) = self._deployed(crowd).deployed
         story = self._crowds[key].fork(apart=True)
         story.precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
-        story.deploy([as_granted(self.setting, number)], together=True)
+        story.deploy([as_granted(self.setting.member(number))], together=True)
         return EventOutcomes(self.setting, start.members, [story], ())
 
     def _victim_key(self, number: int) -> Hashable:
         """Return what the deployment of others against a workload depends on; None if it may depend on more."""
         setting, pod = self.setting, self.setting.pods[number]
-        is_tied = len(acquaintances(setting, number)) > 1 or pod.host_ports or pod.volumes
+        is_tied = len(acquaintances(setting.member(number))) > 1 or pod.host_ports or pod.volumes
         if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
             return None
         return victim_key(pod, setting.usable[number], setting.index)
@@ -358,8 +362,8 @@ class Courses:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
         met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
         if not any(met) and self._victim_key(number) is not None:
-            return shape(self.setting, number)
-        alike = shape_in_set(self.setting, number)
+            return shape(self.setting.member(number))
+        alike = shape_in_set(self.setting.member(number))
         return None if alike is None else (alike, met)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
@@ -380,7 +384,7 @@ class Courses:
         known = self._starts[1]
         if variant not in known:
             known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
-        chosen = [as_granted(self.setting, i) for i in start.members]
+        chosen = [as_granted(self.setting.member(i)) for i in start.members]
         precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
         return anew(known[variant], chosen, start.seed, start.runs, precedence)
 

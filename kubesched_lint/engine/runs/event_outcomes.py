@@ -137,7 +137,7 @@ class EventOutcomes:
         workload = self.setting.workloads[number]
         desired = story.desired_states[story.numbers[workload.key]]
         transitions = story.phases[-1].transitions
-        guarded = where and self.setting.drains(event) and bool(self.setting.guards(number))
+        guarded = where and self.setting.drains(event) and bool(self.setting.member(number).budgets)
         rolling = event == "rollout" or self._rolls(event, number)
         seen: set[tuple[EventOutcome, bool, int]] = set()
         for state, counts in self._counted(story, is_shared=self._of(event, number) < 0):
@@ -197,7 +197,7 @@ class EventOutcomes:
 
     def _objects(self, hypothesis: Hypothesis) -> Sequence[Workload]:
         """Return the workloads that a hypothesis changes, as they are applied."""
-        before = {i: as_granted(self.setting, i) for i in self.members}
+        before = {i: as_granted(self.setting.member(i)) for i in self.members}
         after = {i: applied(hypothesis, i, workload, with_new_template) for i, workload in before.items()}
         return [after[i] for i in self.members if after[i] is not before[i]]
 
@@ -223,7 +223,7 @@ class EventOutcomes:
                 yield "", partial(Timeline.rollout, workload=changed)
             case _:  # scaling up or down
                 workload = self.setting.workloads[number]
-                size = size_after(self.setting, event, number)
+                size = size_after(self.setting.member(number), event)
                 at = workload.ref
                 yield "", partial(Timeline.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
 

@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import SimulatedMember
 from kubesched_lint.engine.events.start.stories import bare_story
 from kubesched_lint.engine.events.states.states import FRESH, State, empty, with_pinned
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
@@ -72,29 +72,29 @@ def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
 
 
 def with_details(
-    cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int, called: Workload | None = None
+    cell: Cell, ends: Sequence[FinalState], member: SimulatedMember, called: Workload | None = None
 ) -> Cell:
     """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame.
 
     ``called``: see ``witness``.
     """
     if cell.verdict == BAD and not ends:
-        caps = quotas.cap(setting, number), quotas.cap_in_rollout(setting, number)
+        caps = quotas.cap(member), quotas.cap_in_rollout(member)
         granted = next((one for one in caps if one is not None and one.why in cell.why), None)
         if granted is not None:
             at = ("spec", "hard", granted.resource)
-            in_turn = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
-            message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)
+            in_turn = quotas.message_in_turn(member) if cell.event == "deploy" else ""
+            message = about_pod(member.workload, in_turn or granted.message, granted.pods)
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
-        return _without_course(cell, setting, number) if cell.verdict == BAD else cell
+        return _without_course(cell, member) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
     worst, best = ranked[-1], ranked[0]
     best_of_both = witness(best, called) if cell.verdict == DEPENDS else None
     cell = replace(cell, worst=witness(worst, called), best=best_of_both)
     if worst.blocked:
-        return _refused(cell, setting, number)
-    blame, workload = _waiting(worst), setting.workloads[number]
+        return _refused(cell, member)
+    blame, workload = _waiting(worst), member.workload
     if blame is not None:
         return _blamed(cell, blame)
     if workload.kind == "Pod":
@@ -104,9 +104,9 @@ def with_details(
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
 
 
-def _without_course(cell: Cell, setting: Setting, number: int) -> Cell:
+def _without_course(cell: Cell, member: SimulatedMember) -> Cell:
     """Return a bad cell that counting alone proves: the request is to blame if a resource is short."""
-    workload, told = setting.workloads[number], _blamed(cell, _unplaced(setting, number))
+    workload, told = member.workload, _blamed(cell, _unplaced(member))
     if cell.resource in ("", PORTS):
         return told
     return replace(told, blamed=workload, at=request_path(workload, cell.resource))
@@ -118,9 +118,9 @@ def _blamed(cell: Cell, blame: Blame | None) -> Cell:
     return replace(cell, message=blame.message, blamed=blame.of, at=blame.at)
 
 
-def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
+def _refused(cell: Cell, member: SimulatedMember) -> Cell:
     """Return the cell of a drain that gave up, with the blocking budget and the message of the eviction API."""
-    budgets = setting.guards(number)
+    budgets = member.budgets
     if not budgets:
         return cell
     message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
@@ -144,9 +144,10 @@ def _waiting(end: FinalState) -> Blame | None:
     return None
 
 
-def _unplaced(setting: Setting, number: int) -> Blame | None:
+def _unplaced(member: SimulatedMember) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
-    workload, pod = setting.workloads[number], setting.pods[number]
+    setting = member.set
+    workload, pod = member.workload, member.pod
     story = bare_story(setting, workload)
     story.enter(workload)
     oracle, state = story.oracle(), empty(len(setting.nodes))

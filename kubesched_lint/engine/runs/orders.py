@@ -31,10 +31,10 @@ class Orders:
         """
         if draw not in self._crowds:
             setting, found = self._setting, set(drivers(self._setting))
-            left = FEW_RUN // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in found)
+            left = FEW_RUN // max(len(setting.nodes), 1) - sum(most_pods(setting.member(i)) for i in found)
             for i in self._by_size(range(len(setting.workloads)), draw):
-                if i not in found and setting.workloads[i].kind != "DaemonSet" and most_pods(setting, i) <= left:
-                    left -= most_pods(setting, i)
+                if i not in found and setting.workloads[i].kind != "DaemonSet" and most_pods(setting.member(i)) <= left:
+                    left -= most_pods(setting.member(i))
                     found.add(i)
             self._crowds[draw] = frozenset(found)
         return self._crowds[draw]

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.events.limits import MOST_DRAWN
 from kubesched_lint.engine.events.search.events import Timeline
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
 from kubesched_lint.engine.events.start.sizes import scale_event, scaled_to, size_after
 from kubesched_lint.engine.events.start.stories import seeded_stories
 from kubesched_lint.engine.events.states.states import PodTypes, State, with_bound
@@ -49,34 +49,34 @@ def spreading_keys(workload: Workload) -> tuple[str, ...]:
     return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
 
 
-def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:
+def skews(member: SimulatedMember, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:
     """Yield the skew after deploy, rollout and scaling (or ``only`` one event), for each key of the workload."""
-    workload = setting.workloads[number]
-    keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
+    workload = member.workload
+    keys = [k for k in spreading_keys(workload) if member.set.index.domains(k)]
     if not keys or workload.suspended or workload.kind not in SCALED:
         return
-    sizes = [size for size in setting.scaled.get(number, ()) if size <= MOST_DRAWN]
+    sizes = [size for size in member.scaled if size <= MOST_DRAWN]
     runs = max(1, min(runs, MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     seeds = range(seed, seed + 1000 * runs, 1000)
-    events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
+    events = {event: happen for event, happen in _events(member, sizes) if only in ("", event)}
     stories_of: dict[str, list[Timeline]] = {event: [] for event in events}
-    for story in seeded_stories(setting, number, seeds, expected=True):
+    for story in seeded_stories(member, seeds, expected=True):
         for event, happen in events.items():  # at once: the oracle still shows this deployment
             stories_of[event].append(_after(story, happen))
     for key in keys:
         for event, stories in stories_of.items():
             if any(story.states for story in stories):
-                yield _counted(setting, key, event, stories)
+                yield _counted(member.set, key, event, stories)
 
 
-def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
+def _events(member: SimulatedMember, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
     """Yield the events with what happens in a story."""
-    workload = setting.workloads[number]
+    workload = member.workload
     yield "deploy", lambda story: None
     if workload.kind not in ("ReplicaSet", "ReplicationController"):
         yield "rollout", partial(_rolled_out, workload=with_new_template(workload))
     for event in ("scale-down", *map(scale_event, sizes)):
-        size = size_after(setting, event, number)
+        size = size_after(member, event)
         at = workload.ref
         if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
             yield (

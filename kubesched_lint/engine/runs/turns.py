@@ -66,12 +66,16 @@ class LaterTurns:
         if not ends or first == DEPENDS:
             return ends, 0
         later = (*range(1, TURNS + 1), *(Aim(number, first == BAD, draw) for draw in range(AIMS)))
-        shape = shape_in_set(self._setting, number)
+        shape = shape_in_set(self._setting.member(number))
         key = None if shape is None else (event, shape, first)
         telling, others = self._known.get(key, (0, 0))
         if telling < 0:
             return ends, others
-        if first != BAD and event in _SHARED and self._is_aimed_well(event, harder(self._setting, number), number):
+        if (
+            first != BAD
+            and event in _SHARED
+            and self._is_aimed_well(event, harder(self._setting.member(number)), number)
+        ):
             later = later[:TURNS]
         found = list(ends)
         for place in sorted(range(len(later)), key=lambda place: place != telling):

@@ -78,7 +78,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
         missing=(LACKING,),
     )
     workload, example = setting.workloads[place], setting.workloads[shown]
-    decided = with_details(decided, bad, setting, shown, workload)
+    decided = with_details(decided, bad, setting.member(shown), workload)
     if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
         decided = replace(decided, blamed=workload)
     return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))

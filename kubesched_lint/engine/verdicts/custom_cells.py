@@ -63,4 +63,4 @@ def _may_wait_at_a_weight(number: int, matrix: Matrix) -> bool:
     workload, place = matrix.whole.workloads[number], matrix.place(number)
     if place is None or not workload.strategy.by_weight or not rolling_bounds(workload.strategy, workload.replicas)[0]:
         return False
-    return not count(matrix.setting, "rollout", place).is_fine
+    return not count(matrix.setting.member(place), "rollout").is_fine

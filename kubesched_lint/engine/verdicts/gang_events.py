@@ -155,7 +155,7 @@ class _Group(Struct, frozen=True):
     def _floor_of(self, event: str, number: int) -> int:
         setting = self.facts.setting
         workload = setting.workloads[number]
-        running, wanted = setting.running.get(number, ()), setting.wanted(number)
+        running, wanted = setting.running.get(number, ()), setting.member(number).wanted
         are_ours = all(bound.ready and bound.pod.group == self.gang.group.name for bound in running)
         start = min(len(running) if are_ours else 0, wanted) if event == "deploy" else wanted
         if event == "deploy" and setting.changes.get(number, True) is False:
@@ -174,7 +174,7 @@ class _Group(Struct, frozen=True):
         if event == "rollout" or starts_running:
             return f"fewer than {self.gang.needed} of its pods may run at a time"
         setting = self.facts.setting
-        first = sum(at_once(setting.workloads[number], setting.wanted(number)) for number in self.numbers)
+        first = sum(at_once(setting.workloads[number], setting.member(number).wanted) for number in self.numbers)
         if first < self.gang.needed:
             return f"fewer than {self.gang.needed} pods exist before one has a node"
         if any(_is_helped(setting.pods[number]) for number in self.numbers):

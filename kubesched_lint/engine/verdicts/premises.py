@@ -9,7 +9,7 @@ from kubesched_lint.engine.controllers.statefulset import budget
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import assumed_templates, unknown_templates
 from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope
-from kubesched_lint.engine.events.start.setting import UNKNOWN_CLASS, Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import UNKNOWN_CLASS, Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.storage import is_local
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import migrated
@@ -18,16 +18,17 @@ from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONE
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
-def _names(setting: Setting, number: int, others: Sequence[int], itself: bool) -> str:
+def _names(member: SimulatedMember, others: Sequence[int], itself: bool) -> str:
     """Return the names of the workload, if ``itself`` is one of ``others``, and of some more of these."""
-    few = [number] * itself + [i for i in others if i != number][:SHOWN]
-    return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
+    few = [member.number] * itself + [i for i in others if i != member.number][:SHOWN]
+    return ", ".join(str(member.set.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
-def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[str]:
+def premises(member: SimulatedMember, scope: PreemptionScope) -> Iterator[str]:
     """Yield the assumptions about a workload; ``scope`` is the preemption in its group."""
-    workload = setting.workloads[number]
-    if number in setting.never_ready:
+    setting = member.set
+    workload = member.workload
+    if member.never_ready:
         yield f"the pods that an event makes of {workload} never become ready"
     else:
         yield "pods become ready as soon as they are bound"
@@ -36,10 +37,10 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     gated = workload.kind == "StatefulSet" and budget(workload, 1, setting.kubernetes_version) is None
     if gated and ignored not in (None, 1):
         yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
-    names = _names(setting, number, unknown_templates(setting, number), setting.is_template_unknown(number))
+    names = _names(member, unknown_templates(member), member.is_template_unknown)
     if names:
         yield f"whether the manifest changes the template of {names} is unknown: the verdict covers both cases"
-    names = _names(setting, number, assumed_templates(setting, number), number in setting.looks_unchanged)
+    names = _names(member, assumed_templates(member), member.looks_unchanged)
     if names:
         yield f"the manifest changes nothing of {names} that running pods show: a changed image is a rollout"
     if has_unknown_class(workload):

@@ -125,7 +125,7 @@ class Refuter:
         place = self._matrix.place(claim.number)
         if place is None or claim.by_search or self._matrix.whole.never_ready or self._is_long:
             return ""
-        if scope_of(self._matrix.setting, group_of(self._matrix.setting, place)).uncounted:
+        if scope_of(self._matrix.setting, group_of(self._matrix.setting.member(place))).uncounted:
             return ""  # the pods of its traces may differ from those that run
         if claim.is_of_rollout_there:
             return _contradicted(replace(claim, event="rollout"), self._rolled_out_at(claim.wanted, place))
@@ -135,7 +135,7 @@ class Refuter:
     def _is_long(self) -> bool:
         assert self._matrix is not None
         setting = self._matrix.setting
-        return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads))) > MOST_DECISIONS
+        return len(setting.nodes) * sum(map(most_pods, setting.members)) > MOST_DECISIONS
 
     def _rolled_out_at(self, size: int, place: int) -> Sequence[FinalState]:
         """Return the ends of rollouts of a workload of the matrix that was deployed with ``size`` pods."""

@@ -22,7 +22,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.mutations import Mutation
 from kubesched_lint.engine.controllers.statefulset import claims_of
 from kubesched_lint.engine.events.start.groups import components, group_of
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
@@ -448,8 +448,8 @@ class MissingFacts:
             decision = setting.decisions.get(number)
             if decision is not None and decision.refusal is not None:
                 return ()  # no pod is created, whatever else is unknown
-            near = () if nowhere[number] else self._lacking[group_of(setting, number)]
-            beside = _of_neighbours(number, setting, lacks, near)
+            near = () if nowhere[number] else self._lacking[group_of(setting.member(number))]
+            beside = _of_neighbours(setting.member(number), lacks, near)
             alone = nowhere[number] or not self._may_need_running(number)
             return tuple(_of_facts(own[number], beside, self._empty, setting, alone=alone))
 
@@ -471,7 +471,7 @@ class MissingFacts:
         return {
             i: (
                 *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
-                *lacks_of_hypothesis(self._setting, i, self._world),
+                *lacks_of_hypothesis(self._setting.member(i), self._world),
             )
             for i, w in enumerate(self._setting.workloads)
         }
@@ -480,7 +480,7 @@ class MissingFacts:
     def _lacking(self) -> Mapping[tuple[int, ...], list[int]]:
         """Group of workloads → those of them about which something is not known."""
         return {
-            members: [i for i in members if self._lacks[i] or _untold(self._setting, i)]
+            members: [i for i in members if self._lacks[i] or _untold(self._setting.member(i))]
             for members in components(self._setting)
         }
 
@@ -498,33 +498,35 @@ def _with_gangs(
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
     left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
-    return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
+    return {
+        i: (*_without_fate(found, setting.member(i)), *left[i]) if i in left else found for i, found in lacks.items()
+    }
 
 
-def _without_fate(lacks: Sequence[Lack], setting: Setting, number: int) -> Iterator[Lack]:
-    fate = fate_of_group(setting.workloads[number].pod.group)
+def _without_fate(lacks: Sequence[Lack], member: SimulatedMember) -> Iterator[Lack]:
+    fate = fate_of_group(member.workload.pod.group)
     return (lack for lack in lacks if lack.text != fate)
 
 
 def _of_neighbours(
-    number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
+    member: SimulatedMember, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
 ) -> tuple[str, ...]:
     """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
-    shared = {lack.text for lack in lacks[number]}
+    shared = {lack.text for lack in lacks[member.number]}
     found: list[str] = []
     for other in lacking:
         if len(found) == SHOWN:
             break
         texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
-        own = [*_untold(setting, other), *texts]
-        if own and other != number:
-            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0]}")
+        own = [*_untold(member.set.member(other)), *texts]
+        if own and other != member.number:
+            found.append(f"{member.set.workloads[other]} is as modelled, although this is not known: {own[0]}")
     return tuple(found)
 
 
-def _untold(setting: Setting, number: int) -> Sequence[str]:
+def _untold(member: SimulatedMember) -> Sequence[str]:
     """Return why the pods of a custom resource are unknown from their creation on; its card says so."""
-    custom = setting.workloads[number].custom
+    custom = member.workload.custom
     return [custom.unknown["deploy"]] if custom is not None and "deploy" in custom.unknown else ()
 
 

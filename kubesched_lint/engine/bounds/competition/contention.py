@@ -12,7 +12,7 @@ from kubesched_lint.engine.bounds.bounds import at_once
 from kubesched_lint.engine.cluster.nodeset import NodeSet, digits, grouped
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -104,28 +104,29 @@ def _contenders(setting: Setting) -> Iterator[tuple[int, Competitor]]:
     for i, workload in enumerate(setting.workloads):
         if setting.rivals is not None and i not in setting.rivals:
             continue
-        pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
+        member = setting.member(i)
+        pod, nodes, runs = member.pod, member.usable, member.running
         for own, count in Counter(bound.pod for bound in runs).items():
             yield i, Competitor(own, count, setting.index.all, count)
         alone = not runs and stands_alone(pod, setting.index, nodes)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
             count = each * len(setting.nodes)
-            most = at_once(setting, i, count)
+            most = at_once(member, count)
             yield i, Competitor(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
-            count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
-            parts = () if runs else _parted(setting, i, count)
+            count = at_once(member, most_pods(member) if runs else member.wanted)
+            parts = () if runs else _parted(member, count)
             yield from ((i, part) for part in parts or [Competitor(pod, count, nodes, 1 if alone else count)])
 
 
-def _parted(setting: Setting, number: int, count: int) -> Sequence[Competitor]:
+def _parted(member: SimulatedMember, count: int) -> Sequence[Competitor]:
     """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
-    pod, nodes, index = with_enforced_constraints(setting.pods[number]), setting.usable[number], setting.index
+    pod, nodes, index = with_enforced_constraints(member.pod), member.usable, member.set.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
         domains = index.domains_of(term.topology_key, nodes)
-        if loose and domains < count and setting.selects(term, pod, pod):
-            apart = [Competitor(setting.pods[number], domains, nodes & ~loose, 1)] if domains else []
-            return (*apart, Competitor(setting.pods[number], count, loose, count))
+        if loose and domains < count and member.set.selects(term, pod, pod):
+            apart = [Competitor(member.pod, domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Competitor(member.pod, count, loose, count))
     return ()

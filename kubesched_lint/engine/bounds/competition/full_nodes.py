@@ -22,7 +22,7 @@ from kubesched_lint.engine.bounds.competition.rivals import CompetingPods, SameR
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_RUN
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.pod import Pod
 
 
@@ -33,7 +33,7 @@ class Sought(NamedTuple):
     exactly: bool = True
 
 
-def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, sought: Sought) -> int:
+def max_full_nodes(member: SimulatedMember, own: int, among: NodeSet, sought: Sought) -> int:
     """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
     The result is the least of three bounds. (1) A node is full when one resource is: sum the nodes that the demand for
@@ -43,33 +43,32 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, soug
     """
 
     def full(rivals: CompetingPods) -> int:
-        return _full_nodes(setting, number, rivals, among, sought.enough)
+        return _full_nodes(member, rivals, among, sought.enough)
 
-    if not _may_fill(setting, number, own, among):
+    if not _may_fill(member, own, among):
         return 0
-    found = _of_all_alike(setting, number, own, among, sought, full)
+    found = _of_all_alike(member, own, among, sought, full)
     if found is not None:
         return found
-    known, key = _known(setting), (*_room_key(setting, number), own, among, sought.enough)
+    known, key = _known(member.set), (*_room_key(member), own, among, sought.enough)
     if key not in known:
-        known[key] = full(rivals_of(setting, number, own))
+        known[key] = full(rivals_of(member, own))
     return known[key]
 
 
 def _of_all_alike(
-    setting: Setting,
-    number: int,
+    member: SimulatedMember,
     own: int,
     asked: Hashable,
     sought: Sought,
     full: Callable[[CompetingPods], int],
 ) -> int | None:
     """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
-    same = same_room_of(setting, number)
+    same = same_room_of(member)
     enough, exactly = sought
     if same is None or own > same.most or (exactly and enough <= 0):  # no bound is below 0
         return None
-    most, least = _known_of_alike(setting).setdefault((same, asked), (_Bound(), _Bound()))
+    most, least = _known_of_alike(member.set).setdefault((same, asked), (_Bound(), _Bound()))
     if most.is_below(enough, lambda: full(same.most_rivals)):
         return most.least
     if exactly or least.is_below(enough, lambda: full(same.least_rivals)):
@@ -110,20 +109,21 @@ def _known(setting: Setting) -> dict[Hashable, int]:
     return {}
 
 
-def _room_key(setting: Setting, number: int) -> tuple[Hashable, ...]:
+def _room_key(member: SimulatedMember) -> tuple[Hashable, ...]:
     """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
-    pod, workload = setting.pods[number], setting.workloads[number]
+    pod, workload = member.pod, member.workload
     is_daemon = workload.kind == "DaemonSet"
-    groups = contention_of(setting).alike_of(number).items()
+    groups = contention_of(member.set).alike_of(member.number).items()
     own = tuple((place, sum(r.pod is pod for r in alike)) for place, alike in groups)
     surges = is_daemon and daemon_bounds(workload.strategy, 1)[0] > 0
-    return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own
+    return frozenset(pod.requests.items()), member.usable, is_daemon, surges, own
 
 
-def _full_nodes(setting: Setting, number: int, rivals: CompetingPods, among: NodeSet, enough: int) -> int:
-    if not _may_fill(setting, number, rivals.own_pods, among):
+def _full_nodes(member: SimulatedMember, rivals: CompetingPods, among: NodeSet, enough: int) -> int:
+    setting = member.set
+    if not _may_fill(member, rivals.own_pods, among):
         return 0
-    wants = _wants(setting.pods[number])
+    wants = _wants(member.pod)
     if _are_many(setting, rivals, among):
         demand = demand_of(setting, among)
         return min(sum(demand.most_filled(rivals, r, want) for r, want in wants.items()), among.bit_count())
@@ -139,31 +139,30 @@ def _full_nodes(setting: Setting, number: int, rivals: CompetingPods, among: Nod
     return full
 
 
-def max_full_domains(
-    setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
-) -> int:
+def max_full_domains(member: SimulatedMember, own: int, domains: Sequence[NodeSet], enough: int, spared: int) -> int:
     """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
 
     def full(rivals: CompetingPods) -> int:
-        return _full_domains(setting, number, rivals, domains, enough, spared)
+        return _full_domains(member, rivals, domains, enough, spared)
 
-    if not _may_fill(setting, number, own, reduce(or_, domains, 0)):
+    if not _may_fill(member, own, reduce(or_, domains, 0)):
         return sum(domain.bit_count() <= spared for domain in domains)
     if enough <= 0:  # no bound is below it
         return len(domains)
-    found = _of_all_alike(setting, number, own, (*domains, spared), Sought(enough), full)
-    return full(rivals_of(setting, number, own)) if found is None else found
+    found = _of_all_alike(member, own, (*domains, spared), Sought(enough), full)
+    return full(rivals_of(member, own)) if found is None else found
 
 
 def _full_domains(
-    setting: Setting, number: int, rivals: CompetingPods, domains: Sequence[NodeSet], enough: int, spared: int
+    member: SimulatedMember, rivals: CompetingPods, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
+    setting = member.set
     among = reduce(or_, domains, 0)
-    if not _may_fill(setting, number, rivals.own_pods, among):
+    if not _may_fill(member, rivals.own_pods, among):
         return sum(domain.bit_count() <= spared for domain in domains)
     if _are_many(setting, rivals, among):
         return len(domains)
-    near = _near(setting, _wants(setting.pods[number]), rivals, among)
+    near = _near(setting, _wants(member.pod), rivals, among)
     parts = [[(i, (kind.nodes & domain).bit_count()) for i, kind in enumerate(near.kinds)] for domain in domains]
     alike = Counter(tuple((i, n) for i, n in part if n) for part in parts)
     return _full_by_patterns(setting, near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
@@ -181,10 +180,10 @@ def _wants(pod: Pod) -> Mapping[str, int]:
     return {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
 
 
-def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
+def _may_fill(member: SimulatedMember, own: int, among: NodeSet) -> bool:
     """Whether all demand for a resource, with that of ``own`` other pods, can leave no room on a node of ``among``."""
-    wants = _wants(setting.pods[number]).items()
-    return bool(among) and any(_may_run_short(setting, r, each, own, among) for r, each in wants)
+    wants = _wants(member.pod).items()
+    return bool(among) and any(_may_run_short(member.set, r, each, own, among) for r, each in wants)
 
 
 def _are_many(setting: Setting, rivals: CompetingPods, among: NodeSet) -> bool:
@@ -349,13 +348,13 @@ def _bought(left: float, prices: list[tuple[float, int]]) -> int:
     return found
 
 
-def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
+def takers_of_ports(member: SimulatedMember, among: NodeSet) -> int:
     """Return the most nodes where pods of others may take a host port of the workload."""
-    ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
+    ports = {(p.protocol, p.port) for p in member.pod.host_ports}
     return sum(
         min(r.count, (r.nodes & among).bit_count())
-        for i, r in contention_of(setting).contenders
-        if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
+        for i, r in contention_of(member.set).contenders
+        if i != member.number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
     )
 
 

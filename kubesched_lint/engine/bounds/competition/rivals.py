@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_ALIKE
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 
 
 class CompetingPods(NamedTuple):
@@ -29,23 +29,23 @@ class CompetingPods(NamedTuple):
     """Number of pods of the workload that count besides."""
 
 
-def rivals_of(setting: Setting, number: int, own: int) -> CompetingPods:
+def rivals_of(member: SimulatedMember, own: int) -> CompetingPods:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
-    contention = contention_of(setting)
-    pod, workload = setting.pods[number], setting.workloads[number]
+    contention = contention_of(member.set)
+    pod, workload = member.pod, member.workload
     besides: list[Competitor] = []
     if workload.kind != "DaemonSet":
-        besides = [Competitor(pod, own, setting.usable[number], own)]
+        besides = [Competitor(pod, own, member.usable, own)]
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
-        besides = [Competitor(pod, len(setting.nodes), setting.usable[number], 1, everywhere=True)]
-    without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
+        besides = [Competitor(pod, len(member.set.nodes), member.usable, 1, everywhere=True)]
+    without = tuple(r for r in contention.of.get(member.number, ()) if r.pod is pod)
 
     def groups() -> Iterator[tuple[Competitor, int]]:
-        among_own = contention.alike_of(number)
+        among_own = contention.alike_of(member.number)
         for place, alike in enumerate(contention.groups()):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
             if others:
-                yield next(r for i, r in alike if i != number or r.pod is not pod), others
+                yield next(r for i, r in alike if i != member.number or r.pod is not pod), others
         yield from ((r, 1) for r in besides)
 
     return CompetingPods(lambda: tuple(groups()), without, besides, own)
@@ -57,7 +57,7 @@ class SameRoom:
     def __init__(self, setting: Setting, numbers: Sequence[int]) -> None:
         self._setting = setting
         self._numbers = numbers
-        self.most = max(map(setting.most_wished, numbers))
+        self.most = max(setting.most_wished[number] for number in numbers)
         """The most pods that one of them may want."""
 
     @cached_property
@@ -88,9 +88,9 @@ class SameRoom:
         return CompetingPods(groups, without, (), 0)
 
 
-def same_room_of(setting: Setting, number: int) -> SameRoom | None:
+def same_room_of(member: SimulatedMember) -> SameRoom | None:
     """Return the workloads like this one; None if they are few."""
-    return _same_room(setting).get(number)
+    return _same_room(member.set).get(member.number)
 
 
 @once_per_setting

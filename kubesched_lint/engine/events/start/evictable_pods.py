@@ -21,7 +21,7 @@ from kubesched_lint.engine.base.text import and_more
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.limits import MOST_MOVED
 from kubesched_lint.engine.events.search.events import ForeignWorkload
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
@@ -146,7 +146,7 @@ class EvictablePods:
         setting, pod = self._setting, self._setting.pods[number]
         if not setting.deletes(event):
             return
-        back = setting.drains(event) and (event != "drain" or comes_back(setting, number))
+        back = setting.drains(event) and (event != "drain" or comes_back(setting.member(number)))
         everybody = back or pod.required_anti_affinity
         for other in self._kinds if everybody else self._repelling:
             repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
@@ -198,12 +198,10 @@ class EvictablePods:
         return known and plain and same and knows_scheduler(pod)
 
 
-def comes_back(setting: Setting, number: int) -> bool:
+def comes_back(member: SimulatedMember) -> bool:
     """Whether pods of a workload may be bound to a drained node, because a cordon does not stop them."""
-    pod = setting.pods[number]
-    return (
-        setting.workloads[number].kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
-    )
+    pod = member.pod
+    return member.workload.kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
 
 
 def _before_binding(pod: Pod) -> Pod:

@@ -11,7 +11,7 @@ from kubesched_lint.engine.events.limits import MOST_COMBINED
 from kubesched_lint.engine.events.start.coupling import PodSelection, joined, selecting, sharing
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 
@@ -26,7 +26,7 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
         return (tuple(range(len(setting.pods))),)
 
     def found() -> tuple[tuple[int, ...], ...]:
-        contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
+        contended = [member.number for member in setting.members if not _is_roomy(member)]
         return _joined(setting, chain(pairwise(contended), _tied(setting)))
 
     return _attempts(setting)[0].made(found)
@@ -49,9 +49,9 @@ def _attempts(setting: Setting) -> tuple[work.Attempts, work.Attempts]:
     return work.Attempts(), work.Attempts()
 
 
-def group_of(setting: Setting, number: int) -> tuple[int, ...]:
+def group_of(member: SimulatedMember) -> tuple[int, ...]:
     """Return the group in ``components`` of a workload."""
-    return _group_of_each(setting)[number]
+    return _group_of_each(member.set)[member.number]
 
 
 def groups_of(setting: Setting, members: Iterable[int]) -> list[tuple[int, ...]]:
@@ -63,13 +63,13 @@ def groups_of(setting: Setting, members: Iterable[int]) -> list[tuple[int, ...]]
 @once_per_setting
 def guarded_groups(setting: Setting) -> tuple[tuple[int, ...], ...]:
     """Return the groups in a drain: one budget counts the pods of several of ``components`` together."""
-    guarded = sharing([[(b.namespace, b.name) for b in setting.guards(i)] for i in range(len(setting.workloads))])
+    guarded = sharing([[(b.namespace, b.name) for b in budgets] for budgets in setting.budgets])
     return _joined(setting, [*(pair for members in components(setting) for pair in pairwise(members)), *guarded])
 
 
-def group_in(setting: Setting, event: str, number: int) -> tuple[int, ...]:
+def group_in(member: SimulatedMember, event: str) -> tuple[int, ...]:
     """Return the group of a workload in an event: in ``guarded_groups`` if it drains nodes."""
-    return _guarded_groups(setting)[number] if setting.drains(event) else group_of(setting, number)
+    return _guarded_groups(member.set)[member.number] if member.set.drains(event) else group_of(member)
 
 
 @once_per_setting
@@ -91,9 +91,9 @@ def _by_member(groups: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
     return found
 
 
-def acquaintances(setting: Setting, number: int) -> tuple[int, ...]:
+def acquaintances(member: SimulatedMember) -> tuple[int, ...]:
     """Return the group in ``acquainted`` of a workload."""
-    return _acquaintances_of(setting)[number]
+    return _acquaintances_of(member.set)[member.number]
 
 
 @once_per_setting
@@ -133,10 +133,10 @@ def _through_others(setting: Setting) -> Iterator[tuple[int, int]]:
             yield from ((number, i) for place in sorted(selected) for i in preemptors[kinds[place]] if i != number)
 
 
-def _is_roomy(setting: Setting, number: int) -> bool:
+def _is_roomy(member: SimulatedMember) -> bool:
     """Whether each node of its reach has room for all pods that may come there at once: resources never matter."""
-    tight = [(r, free) for r, free in _least_free(setting, number) if free < _whole_demand(setting).get(r, 0)]
-    return not tight or all(free >= _demand_near(setting, setting.reach[number], r) for r, free in tight)
+    tight = [(r, free) for r, free in _least_free(member) if free < _whole_demand(member.set).get(r, 0)]
+    return not tight or all(free >= _demand_near(member.set, member.reach, r) for r, free in tight)
 
 
 def _demand_near(setting: Setting, nodes: NodeSet, resource: str) -> int:
@@ -144,7 +144,7 @@ def _demand_near(setting: Setting, nodes: NodeSet, resource: str) -> int:
     found = _near(setting).get((nodes, resource))
     if found is None:
         found = sum(
-            (1 if resource == "pods" else pod.requests.get(resource, 0)) * most_pods(setting, i)
+            (1 if resource == "pods" else pod.requests.get(resource, 0)) * most_pods(setting.member(i))
             for i, pod in enumerate(setting.pods)
             if setting.usable[i] & nodes
         )
@@ -162,7 +162,7 @@ def _near(setting: Setting) -> dict[tuple[NodeSet, str], int]:
 @once_per_setting
 def _whole_demand(setting: Setting) -> Mapping[str, int]:
     total: dict[str, int] = {"pods": 0}
-    pods = [(pod, most_pods(setting, i)) for i, pod in enumerate(setting.pods)]
+    pods = [(pod, most_pods(setting.member(i))) for i, pod in enumerate(setting.pods)]
     pods += [(bound.pod, 1) for running in setting.running.values() for bound in running]
     for pod, count in pods:
         total["pods"] += count
@@ -171,10 +171,11 @@ def _whole_demand(setting: Setting) -> Mapping[str, int]:
     return total
 
 
-def _least_free(setting: Setting, number: int) -> Iterator[tuple[str, float]]:
-    asked = (r for pod in setting.kinds[number] for r, amount in pod.requests.items() if amount)
+def _least_free(member: SimulatedMember) -> Iterator[tuple[str, float]]:
+    setting = member.set
+    asked = (r for pod in member.kinds for r, amount in pod.requests.items() if amount)
     for resource in dict.fromkeys(("pods", *asked)):
-        key = setting.reach[number], resource
+        key = member.reach, resource
         least = _least_on(setting).get(key)
         if least is None:
             free = setting.cluster.ledger.free(resource)
@@ -190,31 +191,32 @@ def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
 
 def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
     """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
-    unknown = [i for i in members if setting.is_template_unknown(i)]
+    unknown = [i for i in members if setting.member(i).is_template_unknown]
     if len(unknown) > MOST_COMBINED:
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
 
 
-def tries_all_templates(setting: Setting, event: str, number: int) -> bool:
+def tries_all_templates(member: SimulatedMember, event: str) -> bool:
     """Whether ``template_variants`` has every combination of the group of a workload in an event."""
-    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= MOST_COMBINED
+    return sum(member.set.member(i).is_template_unknown for i in group_in(member, event)) <= MOST_COMBINED
 
 
-def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:
+def unknown_templates(member: SimulatedMember) -> tuple[int, ...]:
     """Return the workloads of its group for which it is unknown whether the manifest changes running pods."""
-    return _unknown_templates(setting)[group_of(setting, number)]
+    return _unknown_templates(member.set)[group_of(member)]
 
 
 @once_per_setting
 def _unknown_templates(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, ...]]:
-    return {members: tuple(filter(setting.is_template_unknown, members)) for members in components(setting)}
+    unknown = {member.number for member in setting.members if member.is_template_unknown}
+    return {members: tuple(filter(unknown.__contains__, members)) for members in components(setting)}
 
 
-def assumed_templates(setting: Setting, number: int) -> tuple[int, ...]:
+def assumed_templates(member: SimulatedMember) -> tuple[int, ...]:
     """Return the workloads of its group whose templates are assumed to stay as they are."""
-    return _assumed_templates(setting)[group_of(setting, number)]
+    return _assumed_templates(member.set)[group_of(member)]
 
 
 @once_per_setting

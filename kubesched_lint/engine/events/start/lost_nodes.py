@@ -8,7 +8,7 @@ from itertools import compress, islice
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import above
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.workload import Workload
@@ -50,21 +50,19 @@ def nodes_to_lose(setting: Setting, story: Timeline, most: int) -> Sequence[str]
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
 
 
-def telling(
-    setting: Setting, event: str, number: int, stories: Iterable[Timeline], nodes: Sequence[str]
-) -> Sequence[str]:
+def telling(member: SimulatedMember, event: str, stories: Iterable[Timeline], nodes: Sequence[str]) -> Sequence[str]:
     """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
     They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
     where such pods or its own wait, for which a loss may make room. If none has its pods, the node with the most is one
     more where that is unreachable: a StatefulSet surely lacks a pod then.
     """
-    if guests_of(setting).hosted:
+    if guests_of(member.set).hosted:
         return nodes
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
-    stronger = [setting.workloads[i] for i in above(setting, number)]
+    stronger = [member.set.workloads[i] for i in above(member)]
     for story in stories:
-        itself = story.numbers[setting.workloads[number].key]
+        itself = story.numbers[member.workload.key]
         those = {story.numbers[workload.key]: workload for workload in stronger if workload.key in story.numbers}
         if any(_waits(story, state, {itself, *those}) for state in story.states):
             return nodes

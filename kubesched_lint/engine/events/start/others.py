@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.events.start.coupling import PodSelection
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.labels import Selector
 
 
@@ -16,10 +16,10 @@ def selected_by(setting: Setting, selector: Selector, namespace: str) -> Iterato
     return map(setting.others.__getitem__, _selection(setting).of(selector, namespace))
 
 
-def drawing(setting: Setting, number: int) -> Iterator[Alike]:
+def drawing(member: SimulatedMember) -> Iterator[Alike]:
     """Yield the groups that all required affinity of a workload selects; it must have some."""
-    pod = setting.pods[number]
-    return map(setting.others.__getitem__, _selection(setting).of_all(pod.required_affinity, pod.namespace))
+    pod = member.pod
+    return map(member.set.others.__getitem__, _selection(member.set).of_all(pod.required_affinity, pod.namespace))
 
 
 def where(groups: Iterable[Alike]) -> NodeSet:

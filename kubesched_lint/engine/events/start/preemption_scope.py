@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.bounds import covers
 from kubesched_lint.engine.events.search.events import revision_of
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Workload
@@ -68,43 +68,43 @@ def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
     for i, name in _overlooked(setting, members):
         yield f"pod {name} terminates: pods of {setting.workloads[i]}, which it keeps away, may miss that it is gone"
     for i in members:
-        if _is_made_otherwise(setting, i):
+        if _is_made_otherwise(setting.member(i)):
             yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
-        if _is_resized(setting, i):
+        if _is_resized(setting.member(i)):
             yield f"where the pods of {setting.workloads[i]} leave room: those of one template have different requests"
-        name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting, i, b)), "")
+        name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting.member(i), b)), "")
         if name:
             yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
 
 
-def _is_made_otherwise(setting: Setting, number: int) -> bool:
+def _is_made_otherwise(member: SimulatedMember) -> bool:
     """Whether a later LimitRange gives new pods of the same template other requests than the running pods have."""
-    running = setting.running.get(number, ())
-    if not running or setting.changes.get(number, True) is True:
+    running = member.running
+    if not running or member.changes_template is True:
         return False
-    written, newest = setting.workloads[number].pod.requests, running[-1].pod.requests
-    return written == newest != setting.pods[number].requests
+    written, newest = member.workload.pod.requests, running[-1].pod.requests
+    return written == newest != member.pod.requests
 
 
-def _is_resized(setting: Setting, number: int) -> bool:
+def _is_resized(member: SimulatedMember) -> bool:
     """Whether running pods of one template have different requests: a search takes all for the first of them.
 
     VPA or somebody has resized some in place, or VPA has asked for other requests since they were made.
     """
     first: dict[str, BoundPod] = {}
     return any(
-        bool(revision := revision_of(setting.workloads[number], bound))
+        bool(revision := revision_of(member.workload, bound))
         and bound.pod.requests != first.setdefault(revision, bound).pod.requests
-        for bound in setting.running.get(number, ())
+        for bound in member.running
     )
 
 
-def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
+def _concerns(member: SimulatedMember, bound: BoundPod) -> bool:
     """Whether a pod can affect a workload: by a node, a quota, or a constraint on where other pods are."""
-    pod, at = setting.pods[number], setting.index.positions.get(bound.node, -1)
+    pod, at = member.pod, member.set.index.positions.get(bound.node, -1)
     looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread)
-    shares = bool(setting.quotas[number]) and bound.namespace == pod.namespace
-    return bool(looks) or shares or (at >= 0 and bool(setting.reach[number] >> at & 1))
+    shares = bool(member.quotas) and bound.namespace == pod.namespace
+    return bool(looks) or shares or (at >= 0 and bool(member.reach >> at & 1))
 
 
 def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -146,11 +146,11 @@ class _Outranked(NamedTuple):
 
 def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
     """Return who may preempt whom: members alike are on the same nodes, as eager and as easy to preempt."""
-    if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
+    if len({rank for i in members for rank in _ranks(setting.member(i))}) < 2:
         return []
     alike: dict[tuple[NodeSet, int, int], list[int]] = {}
-    for i in members:
-        alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
+    for member in map(setting.member, members):
+        alike.setdefault((member.reach, _eagerness(member), min(_ranks(member))), []).append(member.number)
     found = []
     for (reach, eagerness, _), strong in alike.items():
         weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]
@@ -159,50 +159,49 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
     return found
 
 
-def outranks(setting: Setting, strong: int, weak: int) -> bool:
+def outranks(strong: SimulatedMember, weak: SimulatedMember) -> bool:
     """Whether pods of one workload may preempt those of another, or its own of another template."""
-    meet = bool(setting.reach[strong] & setting.reach[weak])
-    return meet and _eagerness(setting, strong) > min(_ranks(setting, weak))
+    return bool(strong.reach & weak.reach) and _eagerness(strong) > min(_ranks(weak))
 
 
-def may_be_preempted(setting: Setting, number: int) -> bool:
+def may_be_preempted(member: SimulatedMember) -> bool:
     """Whether pods of the set may preempt those of a workload, judged by priorities alone."""
-    return _highest(setting) > min(_ranks(setting, number))
+    return _highest(member.set) > min(_ranks(member))
 
 
-def above(setting: Setting, number: int) -> Iterator[int]:
+def above(member: SimulatedMember) -> Iterator[int]:
     """Yield the workloads whose pods may preempt those of a workload, or others that do."""
-    if not may_be_preempted(setting, number):
+    if not may_be_preempted(member):
         return iter(())
-    lowest = min(_ranks(setting, number))
-    return (i for i in range(len(setting.workloads)) if i != number and _eagerness(setting, i) > lowest)
+    lowest = min(_ranks(member))
+    return (other.number for other in member.others if _eagerness(other) > lowest)
 
 
 @once_per_setting
 def _highest(setting: Setting) -> int:
-    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=NOBODY)
+    return max(map(_eagerness, setting.members), default=NOBODY)
 
 
-def _eagerness(setting: Setting, number: int) -> int:
+def _eagerness(member: SimulatedMember) -> int:
     """Return the highest priority of pods of a workload that may preempt others."""
-    return max(map(preempting_priority, setting.kinds[number]))
+    return max(map(preempting_priority, member.kinds))
 
 
 @once_per_setting
 def drivers(setting: Setting) -> frozenset[int]:
     """Return the workloads whose pods may preempt others, judged by priorities alone."""
-    lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
+    lowest = min((rank for member in setting.members for rank in _ranks(member)), default=inf)
     lowest = min(lowest, guests_of(setting).weakest)
     return frozenset(i for i, pod in enumerate(setting.pods) if preempting_priority(pod) > lowest)
 
 
-def _ranks(setting: Setting, number: int) -> Iterator[int]:
-    return (pod.priority or 0 for pod in setting.kinds[number])
+def _ranks(member: SimulatedMember) -> Iterator[int]:
+    return (pod.priority or 0 for pod in member.kinds)
 
 
 def _untold(setting: Setting, members: Sequence[int]) -> str:
     """Return which pod of others may be preempted without anybody knowing where it goes; empty if none."""
-    forced = next((i for i in members if setting.pods[i].node_name and _eagerness(setting, i) > NOBODY), None)
+    forced = next((i for i in members if setting.pods[i].node_name and _eagerness(setting.member(i)) > NOBODY), None)
     if forced is not None:
         pod = setting.pods[forced]
         return f"preemption: which pods the kubelet of {pod.node_name} drives out for {setting.workloads[forced]}"
@@ -226,13 +225,13 @@ def followed_guests(setting: Setting) -> Mapping[BoundPod, Workload]:
 
 def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
     pods, workloads, followed = setting.pods, setting.workloads, followed_guests(setting)
-    hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
+    hindering = {j for j in members if setting.member(j).budgets or workloads[j].kind == "Pod"} if outranked else ()
     for strong, weak in outranked if hindering else ():
         firsts = (next((j for j in group if j in hindering), None) for group in weak)
         j = min((first for first in firsts if first is not None), default=None)
         if j is None:
             continue
-        guard = next(iter(setting.guards(j)), None)
+        guard = next(iter(setting.member(j).budgets), None)
         if guard is not None:
             return (
                 f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which PDB {guard.name} guards: "
@@ -248,7 +247,7 @@ def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Ou
                 f"PDB {guard.name} guards: whom it spares depends on the budget's state at that moment"
             )
     meeting = {i for strong, weak in outranked for group in (strong, *weak) for i in group}
-    ranks = {rank for i in meeting for rank in _ranks(setting, i)}
+    ranks = {rank for i in meeting for rank in _ranks(setting.member(i))}
     for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
         if followed[weaker.bound].kind != "Pod":  # no controller recreates a bare pod, so it never waits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.scheduler.tolerance import leaves
 
@@ -13,16 +13,21 @@ def quiet(setting: Setting) -> frozenset[int]:
 
     One without pods is not among them: nothing of it stands.
     """
-    return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
+    return frozenset(member.number for member in setting.members if _is_quiet(member))
 
 
-def _is_quiet(setting: Setting, number: int) -> bool:
-    running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
+def _is_quiet(member: SimulatedMember) -> bool:
+    running, workload, wanted = member.running, member.workload, member.wanted
+    if (
+        not running
+        or len(running) != wanted
+        or workload.suspended
+        or member.set.sizes.get(member.number, wanted) != wanted
+    ):
         return False
-    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
+    if member.changes_template is not False or not member.is_settled:
         return False
-    return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
+    return member.kept == wanted and all(_stays(member.set, bound) for bound in running)
 
 
 def _stays(setting: Setting, bound: BoundPod) -> bool:

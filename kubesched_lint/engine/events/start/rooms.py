@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.engine.scheduler.capacity import Room, copies, copies_key
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
@@ -30,25 +30,28 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     return found
 
 
-def kept_apart(setting: Setting, number: int) -> tuple[PodAffinityTerm, ...]:
+def kept_apart(member: SimulatedMember) -> tuple[PodAffinityTerm, ...]:
     """Return the terms of anti-affinity by which any two pods of a workload repel each other."""
-    pod = with_enforced_constraints(setting.pods[number])
-    return tuple(term for term in pod.required_anti_affinity if setting.selects(term, pod, pod))
+    pod = with_enforced_constraints(member.pod)
+    return tuple(term for term in pod.required_anti_affinity if member.set.selects(term, pod, pod))
 
 
-def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
+def open_but_for_affinity(member: SimulatedMember) -> NodeSet:
     """Return the nodes that let a pod of a workload in beside the pods of others, whatever its own affinity."""
-    known: dict[Pod, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
-    pod = setting.pods[number]
+    known: dict[Pod, NodeSet] = member.set.rooms.setdefault(open_but_for_affinity, {})
+    pod = member.pod
     if pod not in known:
-        known[pod] = diagnose(replace(with_enforced_constraints(pod), required_affinity=()), setting.cluster).feasible
+        known[pod] = diagnose(
+            replace(with_enforced_constraints(pod), required_affinity=()), member.set.cluster
+        ).feasible
     return known[pod]
 
 
-def repelled_by_others(setting: Setting, number: int) -> NodeSet:
+def repelled_by_others(member: SimulatedMember) -> NodeSet:
     """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
+    setting = member.set
     known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
-    pod = with_enforced_constraints(setting.pods[number])
+    pod = with_enforced_constraints(member.pod)
     if pod.node_name or "InterPodAffinity" not in profile_of(pod).filters:
         return EMPTY  # a kubelet asks no affinity of others
     if pod not in known:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.quotas import as_granted
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
 
@@ -67,7 +67,7 @@ def story_of(
     be deleted; all other pods stay where they are. See ``Timeline`` for the other options.
     """
     work.spend(work.CALL * len(members))  # before anything is made: what is beyond the limit must cost nothing
-    chosen = [as_granted(setting, i) for i in members]
+    chosen = [as_granted(setting.member(i)) for i in members]
     moving = {bound for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in setting.objects.pods if bound not in moving)
     story = Timeline(
@@ -117,16 +117,18 @@ def anew(
     return story
 
 
-def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expected: bool) -> Iterator[Timeline]:
+def seeded_stories(member: SimulatedMember, seeds: Iterable[int], *, expected: bool) -> Iterator[Timeline]:
     """Yield for each seed a story with one workload deployed in one random course.
 
     The stories share one oracle, which decides each situation once. They bind a pod to the first of equal nodes, so
     that more of them meet the same situation. Only the names of nodes depend on that.
     """
-    start = story_of(setting, [number], expected=expected, most_states=0, runs=1, by_likeness=True, deployed=False)
-    workload = as_granted(setting, number)
+    start = story_of(
+        member.set, [member.number], expected=expected, most_states=0, runs=1, by_likeness=True, deployed=False
+    )
+    workload = as_granted(member)
     for seed in seeds:
         story = start.fork()
         story.seed = seed
-        story.deploy([workload], together=setting.together)
+        story.deploy([workload], together=member.set.together)
         yield story

@@ -33,7 +33,7 @@ SEARCHES = {
     "engine/events/transitions/gangs.py",  # orders of a gang
     "engine/events/transitions/stored_volumes.py",  # states and the volumes of all
     "engine/events/transitions/statefulset_pods.py",  # ordinals
-    "engine/events/start/stories.py",  # starts of courses
+    "engine/events/start/timelines.py",  # starts of courses
     "engine/scheduler/devices/allocator.py",  # devices for a claim
     "engine/scheduler/framework.py",  # nodes for a pod
     "engine/scheduler/pod_groups.py",  # nodes for each pod of a gang

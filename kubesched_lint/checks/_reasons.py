@@ -7,7 +7,7 @@ from kubesched_lint.engine.answers.event_bounds import NO_NODE, PORTS
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import lowest
-from kubesched_lint.engine.events.start.setting import LOSSES
+from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.model.quantity import show

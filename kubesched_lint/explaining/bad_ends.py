@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import BAD, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.counted import stuck_at
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import simulated
+from kubesched_lint.engine.placing.simulated_set import simulated
 from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.others.neighbours import open_beside
@@ -142,8 +142,8 @@ class _Ends:
         """Whether counting proves that no rollout of a workload ends at any of these numbers of pods."""
         number = self._numbers.get(it.workload)
         place = None if number is None else self._table.matrix.place(number)
-        setting = self._table.matrix.setting
-        return place is not None and all(stuck_at(setting.member(place), size) for size in sizes)
+        simulated = self._table.matrix.simulated
+        return place is not None and all(stuck_at(simulated.member(place), size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
         cells = self._table.bad_end(event, number)
@@ -159,8 +159,8 @@ class _Ends:
         return BadEnd(left, unless) if unless else None
 
 
-def _as_it_is(setting: Setting) -> Setting:
-    return setting
+def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
+    return simulated
 
 
 @once_per_world

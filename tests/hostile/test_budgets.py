@@ -25,7 +25,7 @@ from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import OnNode
 from kubesched_lint.engine.events.start import groups, rooms
 from kubesched_lint.engine.events.start.coupling import joined
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model import pod as pod_model
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.node import Node, Taint

@@ -9,12 +9,12 @@ import yaml
 
 from kubesched_lint.engine.admission.quotas import Charged, Use
 from kubesched_lint.engine.events.start import quotas
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
@@ -56,15 +56,15 @@ def some_set(random: Random) -> list[Value]:
     return made
 
 
-def set_of(*manifests: Value) -> Setting:
+def set_of(*manifests: Value) -> SimulatedSet:
     text = yaml.safe_dump_all(manifests)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    setting = setting_of(World(found.inventory, sketch()))
+    setting = simulated_set_of(World(found.inventory, sketch()))
     assert any(setting.quotas)
     return setting
 
 
-def one_quota_at_a_time(setting: Setting, order: list[int]) -> dict[int, int]:
+def one_quota_at_a_time(setting: SimulatedSet, order: list[int]) -> dict[int, int]:
     """What the API server does: each quota counts each pod."""
     found: dict[int, int] = {}
     used: dict[tuple[ResourceQuota, str], int] = {}
@@ -148,7 +148,7 @@ def test_no_answer_about_quotas_is_found_twice(monkeypatch: pytest.MonkeyPatch) 
     asked: list[int] = []
     real = quotas.granted_in_turn
 
-    def counted(setting: Setting, order: object) -> quotas.Grants:
+    def counted(setting: SimulatedSet, order: object) -> quotas.Grants:
         asked.append(1)
         return real(setting, order)
 

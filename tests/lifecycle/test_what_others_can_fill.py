@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
@@ -48,8 +48,8 @@ def spread(app: str):
     }
 
 
-def setting(*manifests) -> Setting:
-    return Setting(cluster(), Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+def setting(*manifests) -> SimulatedSet:
+    return SimulatedSet(cluster(), Inventory(), tuple(decode_workload(m, "default") for m in manifests))
 
 
 def database(replicas: int = 2):
@@ -221,9 +221,9 @@ def test_one_in_each_zone_fills_no_more_of_the_zones_for_nodes_without_one():
     web = workload("Deployment", "web", 1, {**asking("2"), "nodeSelector": {ZONE: "a"}})
     edge = workload("Deployment", "edge", 14, {**asking("2"), **apart("edge", ZONE)})
     workloads = tuple(decode_workload(m, "default") for m in (web, edge))
-    assert count(Setting((*cluster(), bare), Inventory(), workloads).member(0), "deploy").is_fine
+    assert count(SimulatedSet((*cluster(), bare), Inventory(), workloads).member(0), "deploy").is_fine
     free = decode_workload(workload("Deployment", "edge", 14, asking("2")), "default")
-    assert not count(Setting((*cluster(), bare), Inventory(), (workloads[0], free)).member(0), "deploy").is_fine
+    assert not count(SimulatedSet((*cluster(), bare), Inventory(), (workloads[0], free)).member(0), "deploy").is_fine
 
 
 def test_a_surging_daemonset_needs_room_for_two_on_each_of_its_nodes():

@@ -6,7 +6,7 @@ import yaml
 
 from kubesched_lint.engine.answers.cells import BAD, FINE
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node
@@ -25,8 +25,8 @@ def nodes(*cores: int, zones: str = "abc") -> tuple[Node, ...]:
     )
 
 
-def setting(at: tuple[Node, ...], *manifests) -> Setting:
-    return Setting(at, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+def setting(at: tuple[Node, ...], *manifests) -> SimulatedSet:
+    return SimulatedSet(at, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
 
 
 def near(app: str, key: str = ZONE) -> dict:

@@ -17,11 +17,11 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 
 _STATES = 2_000
@@ -44,11 +44,11 @@ def surely_waiting(
     now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]], asked: Sequence[int]
 ) -> dict[int, Waits]:
     """Return for some places in ``gone`` how many lost pods of the group wait after the loss, for every order."""
-    setting = _after(now, lost, gone)
-    return {number: _waits(setting.member(number)) for number in asked}
+    simulated = _after(now, lost, gone)
+    return {number: _waits(simulated.member(number)) for number in asked}
 
 
-def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> Setting:
+def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> SimulatedSet:
     """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
     makers = [_maker(number, group, pods) for number, (group, pods) in enumerate(gone)]
     waiting: dict[Pod, list[Workload]] = {}
@@ -56,7 +56,7 @@ def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[Repli
         name = f"waiting-{bound.name}"
         waiting.setdefault(bound.pod, []).append(Workload(_MAKER, bound.namespace, name, bound.pod))
     makers += [replace(alike[0], replicas=len(alike)) for alike in waiting.values()]
-    return replace(setting_of(now.without(lost)), workloads=tuple(makers))
+    return replace(simulated_set_of(now.without(lost)), workloads=tuple(makers))
 
 
 def _maker(number: int, group: ReplicaGroup, pods: int) -> Workload:
@@ -64,27 +64,27 @@ def _maker(number: int, group: ReplicaGroup, pods: int) -> Workload:
 
 
 def _waits(member: SimulatedMember) -> Waits:
-    setting = member.set
+    simulated = member.set
     members = group_of(member)
-    scope = preemption_scope(setting, members)
+    scope = preemption_scope(simulated, members)
     wanted, most = member.workload.replicas, count(member, "deploy").most
     if member.pod.group or scope.uncounted:
         return Waits(0)
     counted = Waits(max(wanted - most.pods, 0), most.why)
-    can_follow = not (scope.strong or scope.open_ or quota_short(setting) or setting.need_devices(members))
+    can_follow = not (scope.strong or scope.open_ or quota_short(simulated) or simulated.need_devices(members))
     return max(counted, _searched(member, members), key=lambda one: one.pods) if can_follow else counted
 
 
 def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:
     """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one."""
-    setting = member.set
-    pods = sum(setting.member(i).wanted for i in members)
-    if len(setting.nodes) > MOST_NODES or pods > MOST_PODS:
+    simulated = member.set
+    pods = sum(simulated.member(i).wanted for i in members)
+    if len(simulated.nodes) > MOST_NODES or pods > MOST_PODS:
         return Waits(0)
-    guests = guests_of(setting).hosted
-    story = story_of(setting, members, expected=False, most_states=_STATES, guests=guests)
-    if not story.sound or not story.states:
+    guests = guests_of(simulated).hosted
+    timeline = timeline_of(simulated, members, expected=False, most_states=_STATES, guests=guests)
+    if not timeline.sound or not timeline.states:
         return Waits(0)
-    at = story.numbers[member.workload.key]
-    most = max(story.pod_types.bound_by_workload(state).get(at, 0) for state in story.states)
+    at = timeline.numbers[member.workload.key]
+    most = max(timeline.pod_types.bound_by_workload(state).get(at, 0) for state in timeline.states)
     return Waits(member.wanted - most, "no scheduler binds more of them, in any order")

@@ -10,7 +10,7 @@ from kubesched_lint.engine.answers.cells import BAD, Cell, cut_short, nothing
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
@@ -28,7 +28,7 @@ def rows_of_runs(
     world: World,
     cluster: Cluster,
     effort: Effort,
-    prepared: Callable[[Setting], Setting],
+    prepared: Callable[[SimulatedSet], SimulatedSet],
     events: Sequence[str],
     only: Collection[ObjectRef] | None,
 ) -> Iterator[tuple[Workload, Row]]:
@@ -48,7 +48,7 @@ def rows_of_runs(
 
 def _judged(table: Table, runs: Mapping[ObjectRef, Workload]) -> Iterator[tuple[Workload, Row]]:
     for row in table.scored(table.weighed([RUN])):
-        yield runs[table.setting.workloads[row.number].ref], row
+        yield runs[table.simulated.workloads[row.number].ref], row
 
 
 def _alone(cell: Cell, runs: Collection[Workload]) -> Cell:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claims_of
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.scheduler.capacity import Room

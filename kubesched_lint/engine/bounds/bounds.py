@@ -38,7 +38,7 @@ from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, reaches_old, stands_in_room
 from kubesched_lint.engine.events.start.rooms import kept_apart, repelled_by_others, room_of
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.states.states import DesiredState
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.node import domain_word
@@ -79,8 +79,8 @@ def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Counted
 
 
 def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
-    setting = member.set
-    pod, cluster, index = with_enforced_constraints(member.pod), setting.cluster, setting.index
+    simulated = member.set
+    pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
         return
@@ -101,8 +101,8 @@ def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Ite
     like = replace(pod, required_anti_affinity=terms)
     if stands_alone(like, index, usable):
         most = min(most, 1)
-    room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, member.usable & ~repelled, most) if meanwhile.lost else room
+    room = room_of(simulated, like, usable, most)
+    before = room_of(simulated, like, member.usable & ~repelled, most) if meanwhile.lost else room
     total = room.within(usable, most)
     for term in terms:
         key = term.topology_key
@@ -135,7 +135,7 @@ def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Ite
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
-        if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
+        if not simulated.selection.of(term, pod.namespace) and not _runs(simulated, term, pod):
             yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
 
 
@@ -158,26 +158,26 @@ def _shuns_its_like(member: SimulatedMember) -> bool:
 
     The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
-    setting = member.set
+    simulated = member.set
     pod = with_enforced_constraints(member.pod)
     apart = {term.topology_key for term in kept_apart(member)}
     if not apart.intersection(t.topology_key for t in pod.required_affinity) or member.running:
         return False
-    if any(i != member.number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
+    if any(i != member.number for i in simulated.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
-    others = (*_kinds_that_run(setting), *(bound.pod for bound in setting.leaving))
-    return not any(setting.draws(other, pod) for other in others)
+    others = (*_kinds_that_run(simulated), *(bound.pod for bound in simulated.leaving))
+    return not any(simulated.draws(other, pod) for other in others)
 
 
-def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
-    return any(setting.selects(term, holder, pod) for pod in _kinds_that_run(setting))
+def _runs(simulated: SimulatedSet, term: PodAffinityTerm, holder: Pod) -> bool:
+    return any(simulated.selects(term, holder, pod) for pod in _kinds_that_run(simulated))
 
 
-@once_per_setting
-def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
+@once_per_set
+def _kinds_that_run(simulated: SimulatedSet) -> tuple[Pod, ...]:
     """Return the pods of others, and the running pods of all workloads: one of each kind."""
-    running = (b.pod for pods in setting.running.values() for b in pods)
-    return tuple(dict.fromkeys(chain((group.pod for group in setting.others), running)))
+    running = (b.pod for pods in simulated.running.values() for b in pods)
+    return tuple(dict.fromkeys(chain((group.pod for group in simulated.others), running)))
 
 
 def _spread_ceiling(
@@ -222,32 +222,32 @@ def spread_bound(
     others: OthersCounted = NO_OTHERS,
 ) -> SpreadRoom:
     """Return what it accepts if each node takes ``most`` pods; workloads that share their ``room`` share the answer."""
-    setting = member.set
-    eligible = counted_nodes(member.pod, constraint, setting.index)
+    simulated = member.set
+    eligible = counted_nodes(member.pod, constraint, simulated.index)
     limits = constraint.topology_key, constraint.max_skew, constraint.min_domains
     key = Itself(room), most, without, eligible, limits, *(frozenset(m.items()) for m in others[:2]), others.coming
-    known: dict[Hashable, SpreadRoom] = setting.rooms.setdefault(spread_bound, {})
+    known: dict[Hashable, SpreadRoom] = simulated.rooms.setdefault(spread_bound, {})
     if key not in known:
-        domains = counted_domains(member.pod, constraint, setting.index, without)
+        domains = counted_domains(member.pod, constraint, simulated.index, without)
         known[key] = spread_room(constraint, {v: room.within(nodes, most) for v, nodes in domains.items()}, others)
     return known[key]
 
 
 def _counted(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
     """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
-    setting = member.set
+    simulated = member.set
     selector, namespace = constraint.selector, member.pod.namespace
     assert selector is not None
-    if any(i != member.number for i in setting.selection.of(selector, namespace)):
+    if any(i != member.number for i in simulated.selection.of(selector, namespace)):
         return None
-    runs = (pod for i in setting.running if i != member.number for pod in setting.kinds[i][1:])
+    runs = (pod for i in simulated.running if i != member.number for pod in simulated.kinds[i][1:])
     if any(pod.namespace == namespace and selector.matches(pod.labels) for pod in runs):
         return None
-    groups = list(others.selected_by(setting, selector, namespace))
+    groups = list(others.selected_by(simulated, selector, namespace))
     if not groups:
         return NO_OTHERS
-    among = counted_nodes(member.pod, constraint, setting.index)
-    there = counted_pods(groups, constraint.topology_key, among, setting.index)
+    among = counted_nodes(member.pod, constraint, simulated.index)
+    there = counted_pods(groups, constraint.topology_key, among, simulated.index)
     return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
@@ -257,9 +257,9 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
     """
-    setting = member.set
-    pod, index = with_enforced_constraints(member.pod), setting.index
-    if not pod.required_affinity or member.running or setting.leaving:
+    simulated = member.set
+    pod, index = with_enforced_constraints(member.pod), simulated.index
+    if not pod.required_affinity or member.running or simulated.leaving:
         return Counted(wanted, "all that are wanted")
     hosts = _hosts_of(member)
     key = pod.required_affinity[0].topology_key
@@ -267,25 +267,25 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
         meanwhile = meanwhile._replace(hosts_move=False)
     usable, surges = member.usable, meanwhile.mixed or member.workload.kind != "DaemonSet"
     terms, most = _apart(member, meanwhile), _on_each(member, wanted) if surges else 1
-    room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
-    changing = setting.draws(pod, pod) or any(_may_come_and_go(setting.member(i)) for i in hosts.members)
+    room = room_of(simulated, replace(pod, required_anti_affinity=terms), usable, most)
+    changing = simulated.draws(pod, pod) or any(_may_come_and_go(simulated.member(i)) for i in hosts.members)
     if hosts.stay and not (changing or meanwhile.hosts_move):
         there = others.where(hosts.outside)
         nodes = usable & index.near(pod.required_affinity, there)
         total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
-        return Counted(min(total, wanted), why, near=hosts.who(setting))
+        return Counted(min(total, wanted), why, near=hosts.who(simulated))
     if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
-        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
+        room = _room_beside(simulated, pod, [simulated.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
-    found = hosts.most(setting, meanwhile)
+    found = hosts.most(simulated, meanwhile)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
     why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
-    return Counted(min(total, wanted), why, near=hosts.who(setting))
+    return Counted(min(total, wanted), why, near=hosts.who(simulated))
 
 
 class _Hosts(NamedTuple):
@@ -308,23 +308,23 @@ class _Hosts(NamedTuple):
         """Whether all are outside the set, and on nodes."""
         return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
 
-    def most(self, setting: Setting, meanwhile: Meanwhile) -> int:
+    def most(self, simulated: SimulatedSet, meanwhile: Meanwhile) -> int:
         """Return the most domains that they may use during an event."""
         outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (1 + meanwhile.hosts_move)
-        return sum(_hosting(setting.member(i), meanwhile) for i in self.members) + outside + len(self.running)
+        return sum(_hosting(simulated.member(i), meanwhile) for i in self.members) + outside + len(self.running)
 
-    def who(self, setting: Setting) -> tuple[Workload | str, ...]:
+    def who(self, simulated: SimulatedSet) -> tuple[Workload | str, ...]:
         """Return the workloads, and the name of a pod of each group: nobody asks most rows for names."""
         first = (*(group.bound[0] for group in self.outside if group.bound), *self.running[:1])
-        members = map(setting.workloads.__getitem__, self.members)
+        members = map(simulated.workloads.__getitem__, self.members)
         return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
 
 
 def _hosts_of(member: SimulatedMember) -> _Hosts:
-    setting = member.set
+    simulated = member.set
     pod = member.pod
-    running = [bound for pods in setting.running.values() for bound in pods if setting.draws(bound.pod, pod)]
-    members = setting.selection.of_all(pod.required_affinity, pod.namespace)
+    running = [bound for pods in simulated.running.values() for bound in pods if simulated.draws(bound.pod, pod)]
+    members = simulated.selection.of_all(pod.required_affinity, pod.namespace)
     return _Hosts(members, running, list(others.drawing(member)))
 
 
@@ -335,9 +335,9 @@ def _hosting(member: SimulatedMember, meanwhile: Meanwhile) -> int:
     return at_once(member, most_pods(member) if member.running else member.wanted)
 
 
-def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
+def _room_beside(simulated: SimulatedSet, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
     """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
-    ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
+    ledger, asked = simulated.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
     for position, most in room.by_position().items():
@@ -357,25 +357,25 @@ def at_once(member: SimulatedMember, count: int) -> int:
     Fewer nodes bind no more pods, except with a hard spread: the loss of a node may remove its least full domain. If
     preemption may delete pods outside the set, there may be more room than counted.
     """
-    setting = member.set
+    simulated = member.set
     if not member.usable and not member.running:
         return 0
     if any(c.is_hard for c in member.pod.spread) or member.running:
         return count
-    if guests_of(setting).weaker_kinds:
+    if guests_of(simulated).weaker_kinds:
         return count
     pod = member.pod
     # Affinity and quotas depend on the other workloads; without them, equal workloads share the answer.
     is_alike = not (pod.required_affinity or member.quotas)
-    known: dict[Hashable, int] = setting.rooms.setdefault(at_once, {}) if is_alike else _at_once(setting)
+    known: dict[Hashable, int] = simulated.rooms.setdefault(at_once, {}) if is_alike else _at_once(simulated)
     key = (pod, member.workload.kind, count) if is_alike else (member.number, count)
     if key not in known:
         known[key] = min(count, most_placed(member, count).pods)
     return known[key]
 
 
-@once_per_setting
-def _at_once(setting: Setting) -> dict[Hashable, int]:
+@once_per_set
+def _at_once(simulated: SimulatedSet) -> dict[Hashable, int]:
     """Return the cache: (workload, number of pods) → the pods that can be bound at once."""
     return {}
 
@@ -408,18 +408,18 @@ def _unlike(member: SimulatedMember, wanted: int) -> Iterable[int]:
 
     A key with one node per domain does not distinguish nodes.
     """
-    setting = member.set
-    pod, index = with_enforced_constraints(member.pod), setting.index
-    room = room_of(setting, pod, member.usable, wanted).by_position()
+    simulated = member.set
+    pod, index = with_enforced_constraints(member.pod), simulated.index
+    room = room_of(simulated, pod, member.usable, wanted).by_position()
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )
     counted = [counted_nodes(pod, c, index) for c in pod.spread if c.is_hard]
-    columns: list[Iterable[object]] = [[min(room.get(p, 0), wanted) for p in range(len(setting.nodes))]]
+    columns: list[Iterable[object]] = [[min(room.get(p, 0), wanted) for p in range(len(simulated.nodes))]]
     for key in keys:
-        values = [node.labels.get(key) for node in setting.nodes]
+        values = [node.labels.get(key) for node in simulated.nodes]
         columns.append([value is not None for value in values] if index.one_node_each(key) else values)
-    columns += (digits(nodes, len(setting.nodes)) for nodes in counted)
+    columns += (digits(nodes, len(simulated.nodes)) for nodes in counted)
     return map(lowest, grouped(enumerate(zip(*columns, strict=True))).values())
 
 

@@ -18,16 +18,16 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.start.groups import acquaintances
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity, room_of
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
 def placed(member: SimulatedMember, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
-    setting = member.set
+    simulated = member.set
     pod = with_enforced_constraints(member.pod)
-    if member.number in quota_short(setting) or not is_undisturbed(member):
+    if member.number in quota_short(simulated) or not is_undisturbed(member):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
@@ -39,12 +39,12 @@ def placed(member: SimulatedMember, wanted: int) -> Counted | None:
     if len(hard) + len(pod.required_anti_affinity) > 1:
         return None
     open_ = open_but_for_affinity(member)
-    room = room_of(setting, pod, open_, wanted)
+    room = room_of(simulated, pod, open_, wanted)
     if pod.required_anti_affinity:
         terms = kept_apart(member)
         if not terms:
             return None
-        each = room.apart(terms[0].topology_key, setting.index, open_, wanted)
+        each = room.apart(terms[0].topology_key, simulated.index, open_, wanted)
         takes = plural(each.domains or 1, "takes", "take")
         why = f"{number_of_domains(each.domains, terms[0].topology_key)} {takes} one pod each"
         return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
@@ -84,13 +84,15 @@ def is_undisturbed(member: SimulatedMember) -> bool:
 
 def _shares_nodes(member: SimulatedMember) -> bool:
     """Whether a workload beside it may use one of its nodes."""
-    setting = member.set
-    own, users = member.usable, _users(setting)
-    is_counted = setting.rivals is None or member.number in setting.rivals
+    simulated = member.set
+    own, users = member.usable, _users(simulated)
+    is_counted = simulated.rivals is None or member.number in simulated.rivals
     return any(nodes & own and (nodes != own or count > is_counted) for nodes, count in users.items())
 
 
-@once_per_setting
-def _users(setting: Setting) -> Mapping[NodeSet, int]:
+@once_per_set
+def _users(simulated: SimulatedSet) -> Mapping[NodeSet, int]:
     """Return nodes → the number of workloads beside the one that is asked about that may use just these."""
-    return Counter(setting.usable if setting.rivals is None else map(setting.usable.__getitem__, setting.rivals))
+    return Counter(
+        simulated.usable if simulated.rivals is None else map(simulated.usable.__getitem__, simulated.rivals)
+    )

@@ -30,7 +30,7 @@ from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests
 from kubesched_lint.engine.events.start.preemption_scope import outranks
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, stands_well
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.workload import ROLLED_OUT
@@ -42,18 +42,18 @@ _MOVING = {event: Meanwhile(hosts_move=True, whole_nodes=event != "drain") for e
 
 def count(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
-    setting = member.set
+    simulated = member.set
     if event in UNREACHABLE_OF:
         return if_unreachable(member, event, count(member, UNREACHABLE_OF[event]))
-    work.spend(work.SETUP + len(setting.workloads) // 4)
+    work.spend(work.SETUP + len(simulated.workloads) // 4)
     bounds = _despite_deletions(member, event)
-    if setting.leaving and bounds.least.pods and may_miss([member.pod], setting.cluster):
+    if simulated.leaving and bounds.least.pods and may_miss([member.pod], simulated.cluster):
         bounds.least = Counted(0, "a waiting pod may not be requeued when a pod that terminates is gone")
         bounds.never_stuck = False
     if _waits_in_turn(member):
         bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
         bounds.never_stuck = False
-    if member.number in quota_short(setting):
+    if member.number in quota_short(simulated):
         bounds = _granted(member, event, bounds)
     if not member.never_ready:
         return bounds
@@ -97,13 +97,13 @@ def _needed_beside(member: SimulatedMember, wanted: int) -> int:
 
 def _despite_deletions(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
-    setting = member.set
+    simulated = member.set
     bounds = _without_deletions(member, event)
-    best = guests_of(setting).gone_at_best(event, member.number)
-    if best is setting or (bounds.is_fine and not setting.going):
+    best = guests_of(simulated).gone_at_best(event, member.number)
+    if best is simulated or (bounds.is_fine and not simulated.going):
         return bounds
     if best is None:
-        if setting.going:
+        if simulated.going:
             bounds.least, bounds.never_stuck = Counted(0, _MADE_ROOM), False
         bounds.most, bounds.always_stuck = Counted(bounds.wanted, _MADE_ROOM), False
         return bounds
@@ -361,18 +361,18 @@ def _full_for_two(member: SimulatedMember) -> NodeSet:
 
     The old pod either runs there or waits for other pods that stay; then the new pod waits for these as well.
     """
-    setting = member.set
+    simulated = member.set
     pod, workload = with_enforced_constraints(member.pod), member.workload
     if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or member.quotas:
         return EMPTY
     looks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or any(c.is_hard for c in pod.spread)
-    ranks = {other.priority or 0 for other in setting.pods}
-    if looks or len(ranks) > 1 or any(setting.running.values()) or guests_of(setting).weaker_kinds:
+    ranks = {other.priority or 0 for other in simulated.pods}
+    if looks or len(ranks) > 1 or any(simulated.running.values()) or guests_of(simulated).weaker_kinds:
         return EMPTY
-    if any(other.kind == "Job" for other in setting.workloads):
+    if any(other.kind == "Job" for other in simulated.workloads):
         return EMPTY
-    nodes = targets(pod, setting.index)[0]
-    return of(node for node, room in copies(pod, setting.cluster, nodes, 2) if room < 2)
+    nodes = targets(pod, simulated.index)[0]
+    return of(node for node, room in copies(pod, simulated.cluster, nodes, 2) if room < 2)
 
 
 def _applied_again(member: SimulatedMember) -> EventBounds:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
 from kubesched_lint.engine.cluster.devices import CHOSEN
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_member, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
@@ -30,11 +35,11 @@ def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable
         bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
 
 
-def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
+def by_allocator(simulated: SimulatedSet, members: Iterable[int]) -> bool:
     """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
-    if not setting.need_devices(members):
+    if not simulated.need_devices(members):
         return False
-    return any(each.over_time == CHOSEN for each in setting.objects.allocator)
+    return any(each.over_time == CHOSEN for each in simulated.objects.allocator)
 
 
 @once_per_member
@@ -50,11 +55,11 @@ def _room(member: SimulatedMember) -> float:
     return sum(rooms.values())
 
 
-@once_per_setting
-def _groups(setting: Setting) -> DeviceGroups | None:
+@once_per_set
+def _groups(simulated: SimulatedSet) -> DeviceGroups | None:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
-    pods = dict.fromkeys(pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod))
-    for devices in setting.objects.allocator:
-        return DeviceGroups(pods, devices, setting.index)
+    pods = dict.fromkeys(pod for own in simulated.kinds for pod in own if simulated.cluster.may_serve(pod))
+    for devices in simulated.objects.allocator:
+        return DeviceGroups(pods, devices, simulated.index)
     return None

@@ -35,7 +35,7 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.revisions import reaches_old, repels_old_alone
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
@@ -49,7 +49,7 @@ class _Ask(NamedTuple):
     A *wide* key has domains of several nodes; a *near* key has one node per domain, like kubernetes.io/hostname.
     """
 
-    setting: Setting
+    simulated: SimulatedSet
     number: int
     wanted: int
     open_: NodeSet
@@ -77,7 +77,7 @@ class _Ask(NamedTuple):
         """
         apart = self.guests + own * self.near
         enough = among.bit_count() - apart - more
-        return closed_by_room(self.setting.member(self.number), own, among, Sought(enough, exactly=False)) + apart
+        return closed_by_room(self.simulated.member(self.number), own, among, Sought(enough, exactly=False)) + apart
 
 
 def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
@@ -209,19 +209,19 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
     This domain holds no more than its share of the counted pods. Below minDomains the least count is 0; then the
     argument uses a domain with fewer than maxSkew pods.
     """
-    setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
-    counting = counted_domains(setting.pods[number], constraint, setting.index, ask.meanwhile.lost)
+    simulated, number, wanted, key = ask.simulated, ask.number, ask.wanted, constraint.topology_key
+    counting = counted_domains(simulated.pods[number], constraint, simulated.index, ask.meanwhile.lost)
     sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
     if not sizes:
         return Counted(0, "no node counts for the spread")
-    alone = not _counts_others(setting.member(number), constraint)
+    alone = not _counts_others(simulated.member(number), constraint)
     short = is_short_of_domains(constraint, len(sizes))
     if short and not alone:
         return Counted(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
     own = wanted - 1
-    if alone and (not ask.meanwhile.mixed or reaches_old(setting.member(number), constraint.selector)):
+    if alone and (not ask.meanwhile.mixed or reaches_old(simulated.member(number), constraint.selector)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
-    domains = setting.index.domains(key)
+    domains = simulated.index.domains(key)
     for value, size in sizes.items():
         if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
             return Counted(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
@@ -233,7 +233,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
 
 def _least_in_each_domain(ask: _Ask) -> Counted:
     """Return the least pods with several hard spreads: a pod fits where the least full domains of all of them meet."""
-    index, pod = ask.setting.index, ask.setting.pods[ask.number]
+    index, pod = ask.simulated.index, ask.simulated.pods[ask.number]
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
@@ -252,15 +252,15 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
 
     Its other pods are in other domains if the selector matches them.
     """
-    setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
-    index, key = setting.index, term.topology_key
-    reaches_all = not ask.meanwhile.mixed or reaches_old(setting.member(number), term.selector)
+    simulated, number, wanted, open_ = ask.simulated, ask.number, ask.wanted, ask.open_
+    index, key = simulated.index, term.topology_key
+    reaches_all = not ask.meanwhile.mixed or reaches_old(simulated.member(number), term.selector)
     seen = not open_ & ~index.with_key(key) and reaches_all
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
     free = index.domains_of(key, open_)
     unbounded = (open_ & ~index.with_key(key)).bit_count()
-    closed = closed_by_room(setting.member(number), own, open_, Sought(free - wanted + 1 - apart)) + apart
+    closed = closed_by_room(simulated.member(number), own, open_, Sought(free - wanted + 1 - apart)) + apart
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
     if index.one_node_each(key):
@@ -272,8 +272,8 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
                 break
             closed -= size
             free -= 1
-        if free < wanted and not setting.pods[number].host_ports:
-            full = max_full_domains(setting.member(number), own, domains, len(domains) - wanted + 1, apart)
+        if free < wanted and not simulated.pods[number].host_ports:
+            full = max_full_domains(simulated.member(number), own, domains, len(domains) - wanted + 1, apart)
             free = max(free, len(domains) - full)
     stays = "stays" if free < 2 else "stay"
     why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
@@ -287,14 +287,14 @@ def _least_together(ask: _Ask) -> Counted:
     enough. A first pod that matches itself may go to any open node. A pod that matches only others waits until one is
     bound, so another workload must be sure to bind one.
     """
-    setting, number, wanted = ask.setting, ask.number, ask.wanted
-    pod, index = setting.pods[number], setting.index
+    simulated, number, wanted = ask.simulated, ask.number, ask.wanted
+    pod, index = simulated.pods[number], simulated.index
     terms = pod.required_affinity
     key = terms[0].topology_key
     if any(t.topology_key != key for t in terms):
         return Counted(0, "required pod affinity depends on where others land")
 
-    matches_itself = setting.draws(pod, pod)
+    matches_itself = simulated.draws(pod, pod)
     domains = index.domains(key)
     staying = _staying(ask) & ~ask.meanwhile.lost
     for domain in domains.values() if staying else ():
@@ -303,14 +303,14 @@ def _least_together(ask: _Ask) -> Counted:
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
-    if not matches_itself and is_blind(terms, setting.cluster):
+    if not matches_itself and is_blind(terms, simulated.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
     if not matches_itself and not _is_led(ask):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches_itself else 0
-    for contender in drawing(setting.member(number), terms):
+    for contender in drawing(simulated.member(number), terms):
         reach |= contender.nodes
-    reach |= others.where(others.drawing(setting.member(number)))
+    reach |= others.where(others.drawing(simulated.member(number)))
     reach &= ~ask.meanwhile.lost
     for value, domain in domains.items():
         home = domain & ask.open_
@@ -323,9 +323,9 @@ def _least_together(ask: _Ask) -> Counted:
 
 def _staying(ask: _Ask) -> NodeSet:
     """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
-    found, preempted = EMPTY, guests_of(ask.setting).weaker_kinds
-    for group in others.drawing(ask.setting.member(ask.number)):
-        found |= EMPTY if group.pod in preempted else others.staying(ask.setting, group)
+    found, preempted = EMPTY, guests_of(ask.simulated).weaker_kinds
+    for group in others.drawing(ask.simulated.member(ask.number)):
+        found |= EMPTY if group.pod in preempted else others.staying(ask.simulated, group)
     return found
 
 
@@ -335,47 +335,50 @@ def _opens_by_itself(ask: _Ask) -> bool:
     A ReplicaSet may create a pod before the replaced one is gone, and a rolling update does: then the new pod may need
     the old one and miss its deletion.
     """
-    setting, number, workload = ask.setting, ask.number, ask.setting.workloads[ask.number]
+    simulated, number, workload = ask.simulated, ask.number, ask.simulated.workloads[ask.number]
     remade_early = ask.meanwhile.cordoned and ask.fewer > 0
     if ask.wanted != 1 or (workload.kind != "StatefulSet" and (remade_early or workload.kind == "Job")):
         return False
     if ask.meanwhile.mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
         return False
-    pod = setting.pods[number]
+    pod = simulated.pods[number]
 
-    if not setting.draws(pod, pod) or next(drawing(setting.member(number), pod.required_affinity), None) is not None:
+    if (
+        not simulated.draws(pod, pod)
+        or next(drawing(simulated.member(number), pod.required_affinity), None) is not None
+    ):
         return False
-    stays_away = not any(setting.draws(bound.pod, pod) for bound in setting.leaving)
-    return stays_away and next(others.drawing(setting.member(number)), None) is None
+    stays_away = not any(simulated.draws(bound.pod, pod) for bound in simulated.leaving)
+    return stays_away and next(others.drawing(simulated.member(number)), None) is None
 
 
 def _least_alone(ask: _Ask) -> Counted:
     """Return 1 if a first pod that matches itself is sure of an open node with the keys of its affinity, else 0."""
-    keys = {t.topology_key for t in ask.setting.pods[ask.number].required_affinity}
+    keys = {t.topology_key for t in ask.simulated.pods[ask.number].required_affinity}
     home = ask.open_
     for key in keys:
-        home &= ask.setting.index.with_key(key)
+        home &= ask.simulated.index.with_key(key)
     sure = home.bit_count() > ask.closed(0, home, ask.shut + ask.fewer) + ask.shut + ask.fewer
     return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
 def _is_led(ask: _Ask) -> bool:
     """Whether at least one pod of a workload to which affinity leads is bound in the end."""
-    setting, stay = ask.setting, ask.meanwhile.others_stay
+    simulated, stay = ask.simulated, ask.meanwhile.others_stay
 
     def is_bound(i: int) -> bool:
-        wanted = setting.member(i).wanted
-        if not wanted or setting.running.get(i):
+        wanted = simulated.member(i).wanted
+        if not wanted or simulated.running.get(i):
             return False
-        meanwhile = around._replace(own_stay=stay and not may_be_preempted(setting.member(i)))
-        return least_placed(setting.member(i), wanted, meanwhile).pods > 0
+        meanwhile = around._replace(own_stay=stay and not may_be_preempted(simulated.member(i)))
+        return least_placed(simulated.member(i), wanted, meanwhile).pods > 0
 
     around = ask.meanwhile._replace(own_stay=False, mixed=False)
-    return is_led(setting.member(ask.number), _sure(setting).setdefault(around, {}), is_bound)
+    return is_led(simulated.member(ask.number), _sure(simulated).setdefault(around, {}), is_bound)
 
 
-@once_per_setting
-def _sure(setting: Setting) -> dict[Meanwhile, dict[int, bool]]:
+@once_per_set
+def _sure(simulated: SimulatedSet) -> dict[Meanwhile, dict[int, bool]]:
     """Return the cache: what happens → workload → whether it is sure to bind a pod."""
     return {}
 

@@ -18,7 +18,7 @@ from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.engine.events.search.supposing import rolls
 from kubesched_lint.engine.events.start.evictable_pods import comes_back
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
@@ -43,37 +43,37 @@ def rolling_total(member: SimulatedMember, wanted: int) -> int:
     return wanted + min(surge, workload.strategy.by_weight) if unavailable and sees else wanted + surge
 
 
-@once_per_setting
-def after_of(setting: Setting) -> Setting:
-    """Return the setting on the nodes after its hypothesis, whose workloads want their new numbers of pods."""
-    hypothesis = _hypothesis(setting)
+@once_per_set
+def after_of(simulated: SimulatedSet) -> SimulatedSet:
+    """Return the set on the nodes after its hypothesis, whose workloads want their new numbers of pods."""
+    hypothesis = _hypothesis(simulated)
     return replace(
-        setting,
-        nodes=tuple(hypothesis.change.nodes(setting.nodes)),
-        objects=hypothesis.change.objects(setting.objects),
-        workloads=tuple(_sized(w, hypothesis.sizes.get(i)) for i, w in enumerate(setting.workloads)),
+        simulated,
+        nodes=tuple(hypothesis.change.nodes(simulated.nodes)),
+        objects=hypothesis.change.objects(simulated.objects),
+        workloads=tuple(_sized(w, hypothesis.sizes.get(i)) for i, w in enumerate(simulated.workloads)),
         supposed=None,
     )
 
 
-def _hypothesis(setting: Setting) -> Hypothesis:
-    assert setting.supposed is not None, "the setting has no hypothesis"
-    return setting.supposed
+def _hypothesis(simulated: SimulatedSet) -> Hypothesis:
+    assert simulated.supposed is not None, "the set has no hypothesis"
+    return simulated.supposed
 
 
 def _sized(workload: Workload, size: int | None) -> Workload:
     return workload if size is None else replace(workload, replicas=size)
 
 
-@once_per_setting
-def _crowded(setting: Setting) -> Setting:
+@once_per_set
+def _crowded(simulated: SimulatedSet) -> SimulatedSet:
     """Return ``after_of`` with all pods that may compete at once, where each of them may stand."""
-    hypothesis, after = _hypothesis(setting), after_of(setting)
+    hypothesis, after = _hypothesis(simulated), after_of(simulated)
     peaks = tuple(
         _sized(w, None if w.kind == "DaemonSet" else _peak(hypothesis, w, before.replicas))
-        for w, before in zip(after.workloads, setting.workloads, strict=True)
+        for w, before in zip(after.workloads, simulated.workloads, strict=True)
     )
-    return replace(after, workloads=peaks, lingering=_lingering(setting))
+    return replace(after, workloads=peaks, lingering=_lingering(simulated))
 
 
 def _peak(hypothesis: Hypothesis, workload: Workload, before: int) -> int:
@@ -82,25 +82,25 @@ def _peak(hypothesis: Hypothesis, workload: Workload, before: int) -> int:
     return wanted + surging(workload, wanted)[0] * rolls(hypothesis, workload)
 
 
-@once_per_setting
-def _lingering(setting: Setting) -> tuple[NodeSet, ...]:
+@once_per_set
+def _lingering(simulated: SimulatedSet) -> tuple[NodeSet, ...]:
     """Return per workload: the nodes that it may not use any longer, but where its pods may stand."""
-    after = after_of(setting)
+    after = after_of(simulated)
     return tuple(
-        _standing(setting, pod, after.index, usable) & ~now
-        for pod, usable, now in zip(setting.pods, setting.usable, after.usable, strict=True)
+        _standing(simulated, pod, after.index, usable) & ~now
+        for pod, usable, now in zip(simulated.pods, simulated.usable, after.usable, strict=True)
     )
 
 
-def _standing(setting: Setting, pod: Pod, later: NodeIndex, usable: NodeSet) -> NodeSet:
+def _standing(simulated: SimulatedSet, pod: Pod, later: NodeIndex, usable: NodeSet) -> NodeSet:
     """Return the later positions of nodes where a pod may have been and need not leave."""
-    change, names = _hypothesis(setting).change, setting.index.names
+    change, names = _hypothesis(simulated).change, simulated.index.names
     kept = (names[p] for p in positions(usable) if names[p] in later.positions)
     return of([later.positions[name] for name in kept if not change.evicts(pod, name)])
 
 
 def supposed_bounds(member: SimulatedMember) -> EventBounds:
-    """Return bounds after the setting's hypothesis, for every scheduler and every order of events."""
+    """Return bounds after the set's hypothesis, for every scheduler and every order of events."""
     hypothesis = _hypothesis(member.set)
     if hypothesis.change.unreachable:
         return _if_unreachable(member, hypothesis)
@@ -136,14 +136,14 @@ def _if_unreachable(member: SimulatedMember, hypothesis: Hypothesis) -> EventBou
 
 
 def _least(member: SimulatedMember, wanted: int) -> Counted:
-    setting = member.set
-    hypothesis, crowded, workload = _hypothesis(setting), _crowded(setting), member.workload
+    simulated = member.set
+    hypothesis, crowded, workload = _hypothesis(simulated), _crowded(simulated), member.workload
     rolling = rolls(hypothesis, workload)
-    if hypothesis.rolls and any(_surges(w) for w in setting.workloads if w.kind == "DaemonSet"):
+    if hypothesis.rolls and any(_surges(w) for w in simulated.workloads if w.kind == "DaemonSet"):
         return Counted(0, "pods of a DaemonSet may surge beside others")
     if workload.kind == "DaemonSet":
         return least_daemons(crowded.member(member.number), wanted)
-    total = rolling_total(after_of(setting).member(member.number), wanted) if rolling else wanted
+    total = rolling_total(after_of(simulated).member(member.number), wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
     found = least_placed(crowded.member(member.number), total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
     misses = _deletes(hypothesis) and may_miss([crowded.pods[member.number]], crowded.cluster)
@@ -177,18 +177,18 @@ def _most(member: SimulatedMember, wanted: int) -> Counted:
 
     Spread and affinity limit where a pod may go, but not where it stays: pods from before the event may exceed them.
     """
-    setting = member.set
+    simulated = member.set
     if member.running:
         return Counted(wanted, "running pods stay where they are")
-    crowded = _crowded(setting)
+    crowded = _crowded(simulated)
     if not most_placed(member, member.wanted).pods:
         return most_placed(crowded.member(member.number), wanted)
-    hypothesis = _hypothesis(setting)
+    hypothesis = _hypothesis(simulated)
     mixed = rolls(hypothesis, member.workload)  # pods of the old template run beside those of the new one
     most = most_placed(_without_company(crowded.member(member.number)), wanted, Meanwhile(mixed=mixed))
     if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
         return most
-    lost = setting.index.named(hypothesis.change.lost)
+    lost = simulated.index.named(hypothesis.change.lost)
     return min(most, most_placed(member, wanted, Meanwhile(lost)), key=lambda counted: counted.pods)
 
 
@@ -215,17 +215,17 @@ def _stop_without_room(member: SimulatedMember, bounds: EventBounds) -> None:
 
 def _stop_at_budgets(member: SimulatedMember, bounds: EventBounds) -> None:
     """Add whether a budget stops the upgrade, if all wanted pods run whenever a drain begins."""
-    setting = member.set
-    budgets, hypothesis = member.budgets, _hypothesis(setting)
+    simulated = member.set
+    budgets, hypothesis = member.budgets, _hypothesis(simulated)
     if comes_back(member):
         bounds.never_stuck = False
     if not budgets or not bounds.wanted:
         return
-    alone = [b for b in budgets if setting.is_alone(b)]
+    alone = [b for b in budgets if simulated.is_alone(b)]
     if len(budgets) > 1 or not alone or hypothesis.sizes or hypothesis.rolls:
         bounds.never_stuck = False
         return
     stops = not allowed_if_healthy(budgets[0], member.workload.kind, bounds.wanted)
-    names = {setting.nodes[p].name for p in positions(member.reach)}
+    names = {simulated.nodes[p].name for p in positions(member.reach)}
     bounds.never_stuck = bounds.never_stuck and not stops
     bounds.always_stuck = stops and names <= set(hypothesis.upgraded) | hypothesis.change.lost

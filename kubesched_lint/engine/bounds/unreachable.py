@@ -25,7 +25,7 @@ from kubesched_lint.engine.bounds.competition.contenders import counted, repelli
 from kubesched_lint.engine.bounds.least import least_placed
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting, zones
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set, zones
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -55,13 +55,13 @@ def why_apart(member: SimulatedMember, event: str) -> str:
     return known[event, member.number]
 
 
-@once_per_setting
-def _known(setting: Setting) -> dict[tuple[str, int], str]:
+@once_per_set
+def _known(simulated: SimulatedSet) -> dict[tuple[str, int], str]:
     return {}
 
 
 def _reasons(member: SimulatedMember, event: str) -> Iterator[str]:
-    setting = member.set
+    simulated = member.set
     workload, pod = member.workload, with_enforced_constraints(member.pod)
     if workload.kind in ("Pod", "DaemonSet"):
         return  # the first is lost anyhow, the second has its pods on the other nodes already
@@ -73,12 +73,12 @@ def _reasons(member: SimulatedMember, event: str) -> Iterator[str]:
         yield _LATE
     if pod.required_affinity:
         yield _NEAR
-    if setting.need_devices((member.number,)) or _is_exclusive(setting, pod):
+    if simulated.need_devices((member.number,)) or _is_exclusive(simulated, pod):
         yield _ONE_USER
     keys = dict.fromkeys(_repelling_keys(member))
-    if any(_is_partly_lost(setting, event, key) for key in keys):
+    if any(_is_partly_lost(simulated, event, key) for key in keys):
         yield _CLOSED
-    if any(_leaves_empty(setting, event, pod, constraint) for constraint in pod.spread):
+    if any(_leaves_empty(simulated, event, pod, constraint) for constraint in pod.spread):
         yield _EMPTY
 
 
@@ -88,9 +88,9 @@ def _stays(pod: Pod) -> bool:
     return is_let_in or not any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
 
 
-def _is_exclusive(setting: Setting, pod: Pod) -> bool:
+def _is_exclusive(simulated: SimulatedSet, pod: Pod) -> bool:
     """Whether a claim of a pod may serve one pod at a time."""
-    claims = setting.cluster.storage.claims
+    claims = simulated.cluster.storage.claims
     own = [claims.get((pod.namespace, v.claim)) for v in pod.volumes if v.claim]
     return any(claim is None or "ReadWriteOncePod" in claim.access_modes for claim in own)
 
@@ -106,41 +106,41 @@ def _repelling_keys(member: SimulatedMember) -> Iterator[str]:
                 yield term.topology_key
 
 
-def _is_partly_lost(setting: Setting, event: str, key: str) -> bool:
+def _is_partly_lost(simulated: SimulatedSet, event: str, key: str) -> bool:
     """Whether the loss may take some nodes of a domain and leave others."""
-    index = setting.index
+    index = simulated.index
     if index.one_node_each(key):
         return False
     every = index.domains(key).values()
-    return any(lost & nodes not in (0, nodes) for nodes in every for lost in losses(setting, event))
+    return any(lost & nodes not in (0, nodes) for nodes in every for lost in losses(simulated, event))
 
 
-def _leaves_empty(setting: Setting, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
+def _leaves_empty(simulated: SimulatedSet, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
     """Whether the loss may take all nodes of a domain that still counts."""
     if not constraint.is_hard or constraint.node_taints_policy != "Ignore":
         return False
-    every = counted_domains(pod, constraint, setting.index).values()
-    return any(not nodes & ~lost for nodes in every for lost in losses(setting, event))
+    every = counted_domains(pod, constraint, simulated.index).values()
+    return any(not nodes & ~lost for nodes in every for lost in losses(simulated, event))
 
 
-def losses(setting: Setting, event: str) -> list[NodeSet]:
+def losses(simulated: SimulatedSet, event: str) -> list[NodeSet]:
     """Return what a loss may take: each node, or the nodes of each zone; those of a hypothesis."""
-    known, hypothesis = _losses(setting), setting.supposes(event)
+    known, hypothesis = _losses(simulated), simulated.supposes(event)
     if hypothesis is not None:
-        return [setting.index.named(hypothesis.change.unreachable)]
+        return [simulated.index.named(hypothesis.change.unreachable)]
     if event not in known:
-        at = setting.index.positions
+        at = simulated.index.positions
         is_zone = event in ("zone-loss", "zone-unreachable")
         known[event] = (
-            [of([at[name] for name in names]) for names in zones(setting).values()]
+            [of([at[name] for name in names]) for names in zones(simulated).values()]
             if is_zone
-            else [1 << position for position in range(len(setting.nodes))]
+            else [1 << position for position in range(len(simulated.nodes))]
         )
     return known[event]
 
 
-@once_per_setting
-def _losses(setting: Setting) -> dict[str, list[NodeSet]]:
+@once_per_set
+def _losses(simulated: SimulatedSet) -> dict[str, list[NodeSet]]:
     return {}
 
 
@@ -187,13 +187,13 @@ def _may_lack_others(member: SimulatedMember, event: str) -> bool:
 
 def _most_lost(member: SimulatedMember, event: str) -> int:
     """Return the most pods of a workload that a loss takes."""
-    setting = member.set
-    wanted, index = member.wanted, setting.index
-    if all(map(_stands, setting.members)):
+    simulated = member.set
+    wanted, index = member.wanted, simulated.index
+    if all(map(_stands, simulated.members)):
         at = [index.positions[bound.node] for bound in member.running]
-        return max((sum(lost >> p & 1 for p in at) for lost in losses(setting, event)), default=wanted)
+        return max((sum(lost >> p & 1 for p in at) for lost in losses(simulated, event)), default=wanted)
     alone = stands_alone(member.pod, index, member.usable)
-    nodes = max((lost.bit_count() for lost in losses(setting, event)), default=wanted)
+    nodes = max((lost.bit_count() for lost in losses(simulated, event)), default=wanted)
     return min(wanted, nodes) if alone and not member.running else wanted
 
 
@@ -219,13 +219,13 @@ def _least_beside_empty(member: SimulatedMember, event: str, constraint: SpreadC
 
     That the deleted end is fine shows that none of the others can fill up: so each gets as many.
     """
-    setting = member.set
+    simulated = member.set
     wanted, skew = member.wanted, constraint.max_skew
     if wanted <= skew:
         return wanted
-    if setting.index.one_node_each(constraint.topology_key):
+    if simulated.index.one_node_each(constraint.topology_key):
         return 0
-    every = (counted_domains(member.pod, constraint, setting.index, lost) for lost in losses(setting, event))
+    every = (counted_domains(member.pod, constraint, simulated.index, lost) for lost in losses(simulated, event))
     return min(wanted, skew * min(map(len, every), default=0))
 
 
@@ -235,17 +235,17 @@ def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Counted:
     Until the loss no domain has more than maxSkew pods more than another one: none of them goes before. What is lost
     is a whole domain; the others keep what they have, and get more only up to maxSkew.
     """
-    setting = member.set
+    simulated = member.set
     pod, wanted = with_enforced_constraints(member.pod), deleted.wanted
     moves = member.running or may_be_preempted(member)
     moves = moves or _TOLERATED in _reasons(member, event)
     best = deleted.most
     for constraint in pod.spread if not moves else ():
-        if not _leaves_empty(setting, event, pod, constraint) or not _counts_only_own(member, constraint):
+        if not _leaves_empty(simulated, event, pod, constraint) or not _counts_only_own(member, constraint):
             continue
-        domains = counted_domains(pod, constraint, setting.index)
+        domains = counted_domains(pod, constraint, simulated.index)
         whole = frozenset(domains.values())
-        takes_one = all(_takes_one(lost, whole) for lost in losses(setting, event))
+        takes_one = all(_takes_one(lost, whole) for lost in losses(simulated, event))
         if takes_one and not is_short_of_domains(constraint, len(domains)):
             pods = _most_beside_empty(wanted, len(domains), constraint.max_skew)
             if pods < best.pods:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest, only
 from kubesched_lint.engine.events.start.others import selected_by
 from kubesched_lint.engine.events.start.rooms import kept_apart
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import SpreadConstraint
@@ -122,11 +122,11 @@ def _most_in_a_domain(member: SimulatedMember, constraint: SpreadConstraint, sel
     With fewer domains than minDomains the least count is 0. Pods of others that the selector matches may stand in the
     other domains and lift it: then nothing is bounded.
     """
-    setting = member.set
+    simulated = member.set
     wanted, pod, skew = member.wanted, member.pod, constraint.max_skew
-    domains = len(counted_domains(pod, constraint, setting.index))
-    ours = setting.selection.of(selector, pod.namespace)
-    if any(other != member.number for other in ours) or any(selected_by(setting, selector, pod.namespace)):
+    domains = len(counted_domains(pod, constraint, simulated.index))
+    ours = simulated.selection.of(selector, pod.namespace)
+    if any(other != member.number for other in ours) or any(selected_by(simulated, selector, pod.namespace)):
         return wanted
     if is_short_of_domains(constraint, domains):
         return min(wanted, skew)

@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.nodeset import of
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.groups import group_of
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, SimulatedMember, zones
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
 
 SERVER_SAYS = "the API server says"
@@ -54,12 +54,12 @@ def refused(member: SimulatedMember, event: str, refusal: AdmissionRefusal) -> C
 
 def _fewest_wanted(member: SimulatedMember, event: str, wanted: int) -> int:
     """Return the fewest pods wanted after any loss: a DaemonSet wants one pod fewer per lost node."""
-    setting = member.set
+    simulated = member.set
     event = UNREACHABLE_OF.get(event, event)
     if member.workload.kind != "DaemonSet" or event not in UNREACHABLE_OF.values():
         return wanted
-    nodes, positions = targets(member.pod, setting.index)[0], setting.index.positions
-    lost = [nodes & of([positions[name] for name in names]) for names in zones(setting).values()]
+    nodes, positions = targets(member.pod, simulated.index)[0], simulated.index.positions
+    lost = [nodes & of([positions[name] for name in names]) for names in zones(simulated).values()]
     most = max((zone.bit_count() for zone in lost), default=0)
     return nodes.bit_count() - (most if event == "zone-loss" else 1)
 
@@ -104,11 +104,11 @@ def undecided(member: SimulatedMember, event: str, decision: Decision) -> Cell:
 
 def beside_undecided(cell: Cell, member: SimulatedMember) -> Cell:
     """Return the cell with a premise if the workload can meet pods that may not be created."""
-    setting = member.set
-    if cell.verdict == NONE or not setting.decisions:
+    simulated = member.set
+    if cell.verdict == NONE or not simulated.decisions:
         return cell
-    doubtful = {i for i, decision in setting.decisions.items() if decision.unknown}
-    met = [setting.workloads[i] for i in group_of(member) if i in doubtful and i != member.number]
+    doubtful = {i for i, decision in simulated.decisions.items() if decision.unknown}
+    met = [simulated.workloads[i] for i in group_of(member) if i in doubtful and i != member.number]
     if not met:
         return cell
     premise = f"the pods of {', '.join(map(str, met))} are created, which is not known"

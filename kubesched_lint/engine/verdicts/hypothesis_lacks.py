@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.supposed_bounds import after_of
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.events.search.hypotheses import NodeChange
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.placing.lacks import Lack
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
@@ -17,7 +17,7 @@ from kubesched_lint.engine.scheduler.tolerance import stays_for_a_while
 
 
 def lacks_of_hypothesis(member: SimulatedMember, world: World) -> Iterator[Lack]:
-    """Yield what is unknown about a workload of a setting with a hypothesis; nothing without one."""
+    """Yield what is unknown about a workload of a set with a hypothesis; nothing without one."""
     if member.set.supposed is None:
         return
     change = member.set.supposed.change

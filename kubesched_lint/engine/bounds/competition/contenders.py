@@ -14,20 +14,22 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.postings import HeldTerms
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 
 
-@once_per_setting
-def _selected(setting: Setting) -> PodSelection:
-    pods = tuple(r.pod for _, r in contention_of(setting).contenders)
-    return setting.selection if pods == setting.pods else PodSelection(pods, setting.cluster)  # most have one contender
+@once_per_set
+def _selected(simulated: SimulatedSet) -> PodSelection:
+    pods = tuple(r.pod for _, r in contention_of(simulated).contenders)
+    return (
+        simulated.selection if pods == simulated.pods else PodSelection(pods, simulated.cluster)
+    )  # most have one contender
 
 
-@once_per_setting
-def _held(setting: Setting) -> HeldTerms[int]:
+@once_per_set
+def _held(simulated: SimulatedSet) -> HeldTerms[int]:
     found: HeldTerms[int] = HeldTerms()
-    for place, (_, contender) in enumerate(contention_of(setting).contenders):
+    for place, (_, contender) in enumerate(contention_of(simulated).contenders):
         found.add(place, contender.pod)
     return found
 
@@ -37,14 +39,14 @@ def repelling(member: SimulatedMember) -> Iterator[tuple[str, Competitor, int]]:
 
     Contenders with equal numbers and nodes come once, with their count as ``times``.
     """
-    setting = member.set
+    simulated = member.set
     pod = member.pod
     if pod.node_name:
         return
-    for term, holders in selecting_terms(_held(setting), pod, setting.cluster):
+    for term, holders in selecting_terms(_held(simulated), pod, simulated.cluster):
         yield from ((term.topology_key, *found) for found in _groups_of_others(member, holders))
     for term in pod.required_anti_affinity:
-        selected = _selected(setting).of(term, pod.namespace)
+        selected = _selected(simulated).of(term, pod.namespace)
         yield from ((term.topology_key, *found) for found in _groups_of_others(member, selected))
 
 
@@ -57,22 +59,22 @@ class _Groups(NamedTuple):
     """Workload → groups with pods of its newest revision."""
 
 
-@once_per_setting
-def _parted(setting: Setting) -> ByIdentity[Sequence[int], _Groups]:
+@once_per_set
+def _parted(simulated: SimulatedSet) -> ByIdentity[Sequence[int], _Groups]:
     """Return the cache by places."""
     return ByIdentity()
 
 
-def _groups(setting: Setting, places: Sequence[int]) -> _Groups:
-    known = _parted(setting)
+def _groups(simulated: SimulatedSet, places: Sequence[int]) -> _Groups:
+    known = _parted(simulated)
     found = known.get(places)
     if found is None:
         groups: dict[tuple[int, NodeSet], tuple[Competitor, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
-        for i, contender in map(contention_of(setting).contenders.__getitem__, places):
+        for i, contender in map(contention_of(simulated).contenders.__getitem__, places):
             kind = contender.count, contender.nodes
             groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
-            if contender.pod is setting.pods[i]:
+            if contender.pod is simulated.pods[i]:
                 of.setdefault(i, []).append(kind)
         found = known[places] = _Groups(groups, of)
     return found
@@ -112,10 +114,10 @@ def _others(member: SimulatedMember, places: Sequence[int]) -> Iterator[Competit
 
 def made_again(member: SimulatedMember, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
     """Yield the other workloads that all terms select and whose controller recreates pods."""
-    setting = member.set
-    found, short = setting.selection.of_all(terms, member.pod.namespace), quota_short(setting)
+    simulated = member.set
+    found, short = simulated.selection.of_all(terms, member.pod.namespace), quota_short(simulated)
     for i in found:
-        workload = setting.workloads[i]
+        workload = simulated.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
         if i != member.number and kept and i not in short:
             yield i

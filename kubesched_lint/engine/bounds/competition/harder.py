@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 from kubesched_lint.engine.bounds.competition.contenders import repelling
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_member, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.model.workload import SCALED
 
 
@@ -18,17 +23,19 @@ def harder(member: SimulatedMember) -> int:
 
     Of several, it is the one that asks for the most of the resource whose name comes first, then of the next.
     """
-    setting = member.set
+    simulated = member.set
     key = _plain(member)
     if key is None:
         return member.number
     asked, wanted = member.pod.requests, member.wanted
 
     def is_harder(other: int) -> bool:
-        more = setting.pods[other].requests
-        return setting.member(other).wanted >= wanted and all(more.get(name, 0) >= each for name, each in asked.items())
+        more = simulated.pods[other].requests
+        return simulated.member(other).wanted >= wanted and all(
+            more.get(name, 0) >= each for name, each in asked.items()
+        )
 
-    return next(filter(is_harder, _by_size(setting)[key]))
+    return next(filter(is_harder, _by_size(simulated)[key]))
 
 
 @once_per_member
@@ -49,16 +56,16 @@ def _plain(member: SimulatedMember) -> Hashable | None:
     return member.usable, pod.priority, pod.preemption_policy, pod.profile
 
 
-@once_per_setting
-def _by_size(setting: Setting) -> Mapping[Hashable, Sequence[int]]:
+@once_per_set
+def _by_size(simulated: SimulatedSet) -> Mapping[Hashable, Sequence[int]]:
     """Return by what they have in common: the workloads, the hardest first."""
     groups: dict[Hashable, list[int]] = {}
-    for member in setting.members:
+    for member in simulated.members:
         if (key := _plain(member)) is not None:
             groups.setdefault(key, []).append(member.number)
 
     def size(number: int) -> tuple[int, ...]:
-        requests = setting.pods[number].requests
-        return (*(requests[name] for name in sorted(requests)), setting.wanted[number], -number)
+        requests = simulated.pods[number].requests
+        return (*(requests[name] for name in sorted(requests)), simulated.wanted[number], -number)
 
     return {key: sorted(numbers, key=size, reverse=True) for key, numbers in groups.items()}

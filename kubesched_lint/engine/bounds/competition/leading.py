@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 
 from kubesched_lint.engine.bounds.competition.contenders import made_again
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 
 
 def is_led(member: SimulatedMember, known: dict[int, bool], is_bound: Callable[[int], bool]) -> bool:

@@ -13,16 +13,16 @@ from typing import NamedTuple
 from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_ALIKE
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 
 
 class CompetingPods(NamedTuple):
-    """The contenders of a setting without some of them, and with others."""
+    """The contenders of a set without some of them, and with others."""
 
     groups: Callable[[], Sequence[tuple[Competitor, int]]]
-    """Counts the (contender, number of equal ones), with a look at each group of them in the setting."""
+    """Counts the (contender, number of equal ones), with a look at each group of them in the set."""
     without: Sequence[Competitor]
-    """The contenders of the setting that are left out."""
+    """The contenders of the set that are left out."""
     own: Sequence[Competitor]
     """Those that count besides."""
     own_pods: int
@@ -54,27 +54,27 @@ def rivals_of(member: SimulatedMember, own: int) -> CompetingPods:
 class SameRoom:
     """Workloads with equal requests that may use the same nodes."""
 
-    def __init__(self, setting: Setting, numbers: Sequence[int]) -> None:
-        self._setting = setting
+    def __init__(self, simulated: SimulatedSet, numbers: Sequence[int]) -> None:
+        self._simulated = simulated
         self._numbers = numbers
-        self.most = max(setting.most_wished[number] for number in numbers)
+        self.most = max(simulated.most_wished[number] for number in numbers)
         """The most pods that one of them may want."""
 
     @cached_property
     def most_rivals(self) -> CompetingPods:
         """The rivals of a pod of any of them, and more: the pods of its own workload count twice."""
-        setting, number = self._setting, self._numbers[0]
-        own = Competitor(setting.pods[number], self.most, setting.usable[number], self.most)
+        simulated, number = self._simulated, self._numbers[0]
+        own = Competitor(simulated.pods[number], self.most, simulated.usable[number], self.most)
 
         def groups() -> Sequence[tuple[Competitor, int]]:
-            return [*((alike[0][1], len(alike)) for alike in contention_of(setting).groups()), (own, 1)]
+            return [*((alike[0][1], len(alike)) for alike in contention_of(simulated).groups()), (own, 1)]
 
         return CompetingPods(groups, (), [own], self.most)
 
     @cached_property
     def least_rivals(self) -> CompetingPods:
         """Rivals that a pod of each of them has."""
-        contention = contention_of(self._setting)
+        contention = contention_of(self._simulated)
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of(number).items():
@@ -93,16 +93,16 @@ def same_room_of(member: SimulatedMember) -> SameRoom | None:
     return _same_room(member.set).get(member.number)
 
 
-@once_per_setting
-def _same_room(setting: Setting) -> Mapping[int, SameRoom]:
+@once_per_set
+def _same_room(simulated: SimulatedSet) -> Mapping[int, SameRoom]:
     groups: dict[Hashable, list[int]] = {}
-    for number, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
+    for number, (workload, pod) in enumerate(zip(simulated.workloads, simulated.pods, strict=True)):
         if workload.kind != "DaemonSet":
-            groups.setdefault((frozenset(pod.requests.items()), setting.usable[number]), []).append(number)
+            groups.setdefault((frozenset(pod.requests.items()), simulated.usable[number]), []).append(number)
     return {
         number: found
         for numbers in groups.values()
         if len(numbers) > FEW_ALIKE
-        for found in [SameRoom(setting, numbers)]
+        for found in [SameRoom(simulated, numbers)]
         for number in numbers
     }

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.events.start.coupling import PodSelection
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.labels import Selector
 
 
-def selected_by(setting: Setting, selector: Selector, namespace: str) -> Iterator[Alike]:
+def selected_by(simulated: SimulatedSet, selector: Selector, namespace: str) -> Iterator[Alike]:
     """Yield the groups that the selector of a spread of a pod in ``namespace`` counts."""
-    return map(setting.others.__getitem__, _selection(setting).of(selector, namespace))
+    return map(simulated.others.__getitem__, _selection(simulated).of(selector, namespace))
 
 
 def drawing(member: SimulatedMember) -> Iterator[Alike]:
@@ -30,14 +30,14 @@ def where(groups: Iterable[Alike]) -> NodeSet:
     return found
 
 
-def staying(setting: Setting, group: Alike) -> NodeSet:
+def staying(simulated: SimulatedSet, group: Alike) -> NodeSet:
     """Return the nodes with a pod of a group that does not terminate, and that no controller of the set deletes."""
-    if group.terminating or not setting.going:
+    if group.terminating or not simulated.going:
         return EMPTY if group.terminating else group.nodes
-    going, pairs = frozenset(setting.going), zip(group.bound, group.positions, strict=True)
+    going, pairs = frozenset(simulated.going), zip(group.bound, group.positions, strict=True)
     return of([position for bound, position in pairs if bound not in going])
 
 
-@once_per_setting
-def _selection(setting: Setting) -> PodSelection:
-    return PodSelection([group.pod for group in setting.others], setting.cluster)
+@once_per_set
+def _selection(simulated: SimulatedSet) -> PodSelection:
+    return PodSelection([group.pod for group in simulated.others], simulated.cluster)

@@ -1,4 +1,4 @@
-"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see ``scenario.quotas``."""
+"""The number of pods that ResourceQuotas allow the controllers of a set to create; see ``scenario.quotas``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from msgspec.structs import replace as replace_record
 
 from kubesched_lint.engine.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
 from kubesched_lint.engine.events.start.quiet import quiet
-from kubesched_lint.engine.events.start.setting import (
+from kubesched_lint.engine.events.start.simulated_set import (
     LOSSES,
-    Setting,
     SimulatedMember,
+    SimulatedSet,
     once_per_member,
-    once_per_setting,
+    once_per_set,
 )
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
@@ -128,24 +128,26 @@ def _standing(member: SimulatedMember) -> Iterator[int]:
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
-    setting = member.set
-    rivals = {i for quota in _distinct(member) for i in _users(setting)[quota]} - {member.number}
-    highest = max(pod.priority or 0 for pod in setting.pods) if rivals else 0
+    simulated = member.set
+    rivals = {i for quota in _distinct(member) for i in _users(simulated)[quota]} - {member.number}
+    highest = max(pod.priority or 0 for pod in simulated.pods) if rivals else 0
     for i in sorted(rivals):
-        workload, pod = setting.workloads[i], setting.pods[i]
-        is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
+        workload, pod = simulated.workloads[i], simulated.pods[i]
+        is_scaled = workload.kind in SCALED and i not in simulated.scalers and i not in simulated.scaled
         in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
-        is_made = i not in setting.decisions and workload.custom is None
-        stands = is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
-        if stands and surely_granted(setting.member(i), "deploy") >= setting.wanted[i]:
+        is_made = i not in simulated.decisions and workload.custom is None
+        stands = (
+            is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not simulated.running.get(i)
+        )
+        if stands and surely_granted(simulated.member(i), "deploy") >= simulated.wanted[i]:
             yield i
 
 
 def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
-    setting = member.set
+    simulated = member.set
     running, found = len(member.running), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
     for shared, each in _asks(member).items():
-        limits, beside = _left(member, shared).limits, _beside(setting, shared, standing)
+        limits, beside = _left(member, shared).limits, _beside(simulated, shared, standing)
         most = max((limits[-1].left - beside) // each, running)
         # Of all that allow as few, the first.
         first = limits[bisect_right(limits, -beside - (most + 1) * each, key=lambda limit: -limit.left)]
@@ -154,17 +156,17 @@ def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
         return None
     most, _, quota, resource = min(found, key=lambda one: one[:2])
     entries = tuple(
-        Entry(name, each, use.least + _beside(setting, _shared(setting, quota, name), standing))
+        Entry(name, each, use.least + _beside(simulated, _shared(simulated, quota, name), standing))
         for name, each, use in _entries(member, quota)
     )
     tightest = next(entry for entry in entries if entry.resource == resource)
     return Cap(most, quota, resource, tightest.each, tightest.used, entries)
 
 
-def _beside(setting: Setting, shared: Shared, standing: Collection[int]) -> int:
+def _beside(simulated: SimulatedSet, shared: Shared, standing: Collection[int]) -> int:
     """Return the use by all pods of those workloads that stand."""
-    others = [i for i in _users(setting)[shared.quota] if i in standing] if standing else ()
-    return sum(_asked(setting.member(i), shared.resource) * setting.wanted[i] for i in others)
+    others = [i for i in _users(simulated)[shared.quota] if i in standing] if standing else ()
+    return sum(_asked(simulated.member(i), shared.resource) * simulated.wanted[i] for i in others)
 
 
 def surely_granted(member: SimulatedMember, event: str = "") -> int:
@@ -196,45 +198,45 @@ def _drawn(member: SimulatedMember, resource: str) -> int:
     return _most_asked(member, resource) * made
 
 
-def _demand(setting: Setting, shared: Shared) -> int:
+def _demand(simulated: SimulatedSet, shared: Shared) -> int:
     """Return the most that all users of it use together, except in events of their own."""
-    known = _demands(setting)
+    known = _demands(simulated)
     if shared not in known:
-        known[shared] = sum(_drawn(setting.member(i), shared.resource) for i in _users(setting)[shared.quota])
+        known[shared] = sum(_drawn(simulated.member(i), shared.resource) for i in _users(simulated)[shared.quota])
     return known[shared]
 
 
-@once_per_setting
-def _demands(setting: Setting) -> dict[Shared, int]:
+@once_per_set
+def _demands(simulated: SimulatedSet) -> dict[Shared, int]:
     return {}
 
 
 def refused_in(member: SimulatedMember, event: str) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods in an event of one workload, or in the deploy before."""
-    setting = member.set
-    short = frozenset(i for i in quota_short(setting) if _may_lack(setting.member(i), "deploy"))
-    return short | {member.number} if member.number in quota_short(setting) and _may_lack(member, event) else short
+    simulated = member.set
+    short = frozenset(i for i in quota_short(simulated) if _may_lack(simulated.member(i), "deploy"))
+    return short | {member.number} if member.number in quota_short(simulated) and _may_lack(member, event) else short
 
 
 def _may_lack(member: SimulatedMember, event: str) -> bool:
     return surely_granted(member, event) < most_made(member, event)
 
 
-@once_per_setting
-def _users(setting: Setting) -> Mapping[ResourceQuota, Sequence[int]]:
+@once_per_set
+def _users(simulated: SimulatedSet) -> Mapping[ResourceQuota, Sequence[int]]:
     """Return quota → the workloads that use it."""
     found: dict[ResourceQuota, list[int]] = {}
-    for i, quotas in enumerate(setting.quotas):
+    for i, quotas in enumerate(simulated.quotas):
         for quota in quotas:
             found.setdefault(quota, []).append(i)
     return found
 
 
-@once_per_setting
-def _alike(setting: Setting) -> Mapping[ResourceQuota, ResourceQuota]:
+@once_per_set
+def _alike(simulated: SimulatedSet) -> Mapping[ResourceQuota, ResourceQuota]:
     """Return quota → the first quota with the same users."""
     first: dict[tuple[int, ...], ResourceQuota] = {}
-    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(setting).items()}
+    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(simulated).items()}
 
 
 class Grants(NamedTuple):
@@ -246,17 +248,17 @@ class Grants(NamedTuple):
     """The use by all of them."""
 
 
-def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
+def granted_in_turn(simulated: SimulatedSet, order: Iterable[int]) -> Grants:
     """Return what the workloads get if they create their pods in ``order``."""
-    return Grants(*in_turn(((number, setting.member(number).wanted) for number in order), _bounds(setting)))
+    return Grants(*in_turn(((number, simulated.member(number).wanted) for number in order), _bounds(simulated)))
 
 
-@once_per_setting
-def _bounds(setting: Setting) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
+@once_per_set
+def _bounds(simulated: SimulatedSet) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
     """Return by workload: what it shares → (the request of one pod, what the set may use of it)."""
     return {
         member.number: {shared: (each, _left(member, shared).surely) for shared, each in _asks(member).items()}
-        for member in setting.members
+        for member in simulated.members
     }
 
 
@@ -272,18 +274,18 @@ def _asks(member: SimulatedMember) -> Mapping[Shared, int]:
     return {shared: each for shared in shares if (each := _asked(member, shared.resource))}
 
 
-@once_per_setting
-def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
+@once_per_set
+def _limited(simulated: SimulatedSet) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
     """Return the first of the quotas with the same users → what they limit → what they leave.
 
     They count the same pods, so that only the tightest of them matters for each resource, and each is asked once.
     """
     found: dict[ResourceQuota, dict[Shared, Left]] = {}
-    counting = filter(_alike(setting).__contains__, setting.objects.quotas)
+    counting = filter(_alike(simulated).__contains__, simulated.objects.quotas)
     for place, quota in enumerate(sorted(counting, key=lambda quota: quota.name)):
-        known = found.setdefault(_alike(setting)[quota], {})
+        known = found.setdefault(_alike(simulated)[quota], {})
         for at, (resource, hard) in enumerate(quota.hard.items()):
-            shared, use = _shared(setting, quota, resource), _charged(setting).use(quota, resource)
+            shared, use = _shared(simulated, quota, resource), _charged(simulated).use(quota, resource)
             surely, limits = known.get(shared, Left(hard - use.most, []))
             if not limits or hard - use.least < limits[-1].left:
                 limits.append(Limit(hard - use.least, (place, at), quota))
@@ -292,18 +294,18 @@ def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
 
 
 def _left(member: SimulatedMember, shared: Shared) -> Left:
-    setting = member.set
+    simulated = member.set
     quota, resource = shared
     if not is_of_claims(resource):
-        return _limited(setting)[quota][shared]
+        return _limited(simulated)[quota][shared]
     used = _claimed(member, resource)
-    (limit,) = _limited(setting)[_alike(setting)[quota]][shared].limits
+    (limit,) = _limited(simulated)[_alike(simulated)[quota]][shared].limits
     return Left(quota.hard[resource] - used.most, [limit._replace(left=quota.hard[resource] - used.least)])
 
 
-def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
+def _shared(simulated: SimulatedSet, quota: ResourceQuota, resource: str) -> Shared:
     # The use by existing claims differs between workloads.
-    return Shared(quota if is_of_claims(resource) else _alike(setting)[quota], resource)
+    return Shared(quota if is_of_claims(resource) else _alike(simulated)[quota], resource)
 
 
 def _others(member: SimulatedMember) -> list[int]:
@@ -316,25 +318,25 @@ def _pods_when_last(member: SimulatedMember) -> int:
     return granted_in_turn(member.set, (*_others(member), member.number)).pods[member.number]
 
 
-@once_per_setting
-def _in_apply_order(setting: Setting) -> Grants:
-    return granted_in_turn(setting, range(len(setting.pods)))
+@once_per_set
+def _in_apply_order(simulated: SimulatedSet) -> Grants:
+    return granted_in_turn(simulated, range(len(simulated.pods)))
 
 
 @once_per_member
 def message_in_turn(member: SimulatedMember) -> str:
     """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
-    setting = member.set
+    simulated = member.set
     wanted = member.wanted
-    found = _in_apply_order(setting)
+    found = _in_apply_order(simulated)
     if found.pods[member.number] >= wanted:
-        found = granted_in_turn(setting, (*_others(member), member.number))
+        found = granted_in_turn(simulated, (*_others(member), member.number))
     if found.pods[member.number] >= wanted:
         return ""
     for quota in member.quotas:
         exceeded = []
         for resource, each, use in sorted(_entries(member, quota)):
-            taken = use.most + found.taken[_shared(setting, quota, resource)]
+            taken = use.most + found.taken[_shared(simulated, quota, resource)]
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
         if exceeded:
@@ -356,12 +358,12 @@ def stays_short(member: SimulatedMember, size: int) -> bool:
 
     That is so if the other workloads recreate their lost pods and so keep their share of the quota.
     """
-    setting = member.set
+    simulated = member.set
     ours = set(member.quotas)
-    rivals = [i for i in _others(member) if not ours.isdisjoint(setting.quotas[i])]
+    rivals = [i for i in _others(member) if not ours.isdisjoint(simulated.quotas[i])]
     steady = all(
-        setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
-        or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
+        simulated.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
+        or (simulated.workloads[i].kind == "StatefulSet" and simulated.workloads[i].pod_management == "Parallel")
         for i in rivals
     )
     return steady and _pods_when_last(member) < size
@@ -381,9 +383,9 @@ def _claimed(member: SimulatedMember, resource: str) -> Use:
     return claimed(member.workload, _templates(member), member.set.objects.claims, resource)
 
 
-@once_per_setting
-def _charged(setting: Setting) -> Charged:
-    return Charged(setting.objects.pods)
+@once_per_set
+def _charged(simulated: SimulatedSet) -> Charged:
+    return Charged(simulated.objects.pods)
 
 
 def _asked(member: SimulatedMember, resource: str) -> int:
@@ -417,9 +419,9 @@ def most_pods(member: SimulatedMember) -> int:
     return _most_pods(member.set)[member.number]
 
 
-@once_per_setting
-def _most_pods(setting: Setting) -> tuple[int, ...]:
-    return tuple(map(_as_far_as_granted, setting.members))
+@once_per_set
+def _most_pods(simulated: SimulatedSet) -> tuple[int, ...]:
+    return tuple(map(_as_far_as_granted, simulated.members))
 
 
 def _as_far_as_granted(member: SimulatedMember) -> int:
@@ -429,16 +431,16 @@ def _as_far_as_granted(member: SimulatedMember) -> int:
     return member.most_wished if granted is None else min(member.most_wished, granted.pods)
 
 
-@once_per_setting
-def capped(setting: Setting) -> Mapping[int, int]:
+@once_per_set
+def capped(simulated: SimulatedSet) -> Mapping[int, int]:
     """Return workload → exact number of its pods, for workloads that are the only users of their quotas."""
     kinds = (*SCALED, "Job")
     alone = (
         i
-        for i in quota_short(setting)
-        if setting.workloads[i].kind in kinds and not setting.running.get(i) and is_alone(setting.member(i))
+        for i in quota_short(simulated)
+        if simulated.workloads[i].kind in kinds and not simulated.running.get(i) and is_alone(simulated.member(i))
     )
-    return {i: granted.pods for i in alone if (granted := cap(setting.member(i))) is not None}
+    return {i: granted.pods for i in alone if (granted := cap(simulated.member(i))) is not None}
 
 
 def as_granted(member: SimulatedMember) -> Workload:
@@ -448,25 +450,25 @@ def as_granted(member: SimulatedMember) -> Workload:
     return replace_record(workload, replicas=most)
 
 
-@once_per_setting
-def quota_short(setting: Setting) -> frozenset[int]:
+@once_per_set
+def quota_short(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads for which a ResourceQuota may refuse pods."""
-    return _short(setting) if setting.objects.quotas else frozenset()
+    return _short(simulated) if simulated.objects.quotas else frozenset()
 
 
 def may_be_freed(member: SimulatedMember, event: str) -> bool:
     """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant."""
-    setting = member.set
-    if member.number not in quota_short(setting) or not setting.deletes(event):
+    simulated = member.set
+    if member.number not in quota_short(simulated) or not simulated.deletes(event):
         return False
-    return any(bound.node and bound.namespace == member.pod.namespace for bound in setting.objects.pods)
+    return any(bound.node and bound.namespace == member.pod.namespace for bound in simulated.objects.pods)
 
 
-def _short(setting: Setting) -> frozenset[int]:
+def _short(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
     found: set[int] = set()
-    for number in (i for i, quotas in enumerate(setting.quotas) if quotas):
-        wished = max(setting.member(number).most_wished, len(setting.running.get(number, ())))
-        if wished and surely_granted(setting.member(number)) < wished:
+    for number in (i for i, quotas in enumerate(simulated.quotas) if quotas):
+        wished = max(simulated.member(number).most_wished, len(simulated.running.get(number, ())))
+        if wished and surely_granted(simulated.member(number)) < wished:
             found.add(number)
     return frozenset(found)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from kubesched_lint.engine.events.search.events import admitted
 from kubesched_lint.engine.events.start.rooms import kept_apart, repelled_by_others
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_member, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.capacity import copies
@@ -56,8 +61,8 @@ def is_looser(member: SimulatedMember) -> bool:
     return known[member.number]
 
 
-@once_per_setting
-def _looser(setting: Setting) -> dict[int, bool]:
+@once_per_set
+def _looser(simulated: SimulatedSet) -> dict[int, bool]:
     return {}
 
 

@@ -10,23 +10,23 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, profile_of
 from kubesched_lint.engine.scheduler.capacity import Room, copies, copies_key
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 from kubesched_lint.engine.scheduler.plugins import inter_pod_affinity
 
 
-def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
+def room_of(simulated: SimulatedSet, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
     key = usable, most, copies_key(pod)
-    known: dict[Hashable, Room] = setting.rooms
+    known: dict[Hashable, Room] = simulated.rooms
     found = known.get(key)
     if found is None:
         if len(known) >= 16 * MOST_KEPT:  # each has a few sets of nodes, not a number for every node
             known.clear()
-        found = known[key] = Room(copies(pod, setting.cluster, usable, most))
+        found = known[key] = Room(copies(pod, simulated.cluster, usable, most))
     return found
 
 
@@ -49,8 +49,8 @@ def open_but_for_affinity(member: SimulatedMember) -> NodeSet:
 
 def repelled_by_others(member: SimulatedMember) -> NodeSet:
     """Return the nodes that anti-affinity closes to a workload while the pods of others stay, its own or theirs."""
-    setting = member.set
-    known: dict[Pod, NodeSet] = setting.rooms.setdefault(repelled_by_others, {})
+    simulated = member.set
+    known: dict[Pod, NodeSet] = simulated.rooms.setdefault(repelled_by_others, {})
     pod = with_enforced_constraints(member.pod)
     if pod.node_name or "InterPodAffinity" not in profile_of(pod).filters:
         return EMPTY  # a kubelet asks no affinity of others
@@ -58,7 +58,7 @@ def repelled_by_others(member: SimulatedMember) -> NodeSet:
         anywhere = replace(pod, required_affinity=())
         known[pod] = reduce(
             or_,
-            (r.nodes for r in inter_pod_affinity.reject(anywhere, setting.cluster, setting.index.all)),
+            (r.nodes for r in inter_pod_affinity.reject(anywhere, simulated.cluster, simulated.index.all)),
             EMPTY,
         )
     return known[pod]

@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.schedulers import default_selector, owner_selector
 from kubesched_lint.engine.base.identity import Itself
-from kubesched_lint.engine.events.start.setting import Setting, SimulatedMember, once_per_member, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.model.storage import PersistentVolume
@@ -37,11 +42,11 @@ def shape_in_set(member: SimulatedMember) -> Hashable | None:
 
     Selectors of the set select either both or none of them, or they have one that selects only its own pods each.
     """
-    setting = member.set
+    simulated = member.set
     volumes = _volumes(member)
-    if volumes is None or setting.running or setting.supposed is not None or not setting.together:
+    if volumes is None or simulated.running or simulated.supposed is not None or not simulated.together:
         return None
-    selectors, default = _selectors(setting), _default(member)
+    selectors, default = _selectors(simulated), _default(member)
     form = _form(member, lambda asked: selectors.name(asked, member.number))
     if form is None:
         return None
@@ -102,21 +107,21 @@ class _Outside(NamedTuple):
     """Whether such a term selects namespaces by label."""
 
 
-@once_per_setting
-def _outside(setting: Setting) -> _Outside:
-    kinds = [group.pod for group in setting.others]
+@once_per_set
+def _outside(simulated: SimulatedSet) -> _Outside:
+    kinds = [group.pod for group in simulated.others]
     held = [(pod.namespace, term) for pod in kinds for terms in _terms(pod) for _, term in terms]
     named = (name for own, term in held for name in named_namespaces(term, own))
     by_label = any(term.namespace_selector is not None for _, term in held)
     return _Outside(frozenset((*(pod.namespace for pod in kinds), *named)), by_label)
 
 
-def _may_meet(setting: Setting, pod: Pod) -> bool:
+def _may_meet(simulated: SimulatedSet, pod: Pod) -> bool:
     """Whether a selector may tie a pod to pods outside the set: selectors of spread and of scores stay in a namespace.
 
     Their labels are names, so that workloads of one shape may differ in it.
     """
-    outside = _outside(setting)
+    outside = _outside(simulated)
     if outside.is_everywhere or pod.namespace in outside.namespaces:
         return True
     own = [term for terms in _terms(pod) for _, term in terms]
@@ -130,15 +135,15 @@ _OWN = "its own pods"
 
 def _volumes(member: SimulatedMember) -> tuple[Hashable, ...] | None:
     """Return the volumes of a pod, without the names of what no other uses; None if a claim's volume is not its own."""
-    setting = member.set
+    simulated = member.set
     pod, found = member.pod, list[Hashable]()
     for volume in pod.volumes:
         key = pod.namespace, volume.claim
-        claim = setting.cluster.storage.claims.get(key) if volume.claim else None
-        if claim is None or _users(setting)[key] > 1:
+        claim = simulated.cluster.storage.claims.get(key) if volume.claim else None
+        if claim is None or _users(simulated)[key] > 1:
             found.append(repr(volume))
             continue
-        kept = _kept(setting).get(key)
+        kept = _kept(simulated).get(key)
         if claim.volume_name != ("" if kept is None else kept.name):
             return None
         form = repr(replace(claim, name="", volume_name="", uid="", path=(), source=None))
@@ -147,29 +152,29 @@ def _volumes(member: SimulatedMember) -> tuple[Hashable, ...] | None:
     return tuple(found)
 
 
-@once_per_setting
-def _users(setting: Setting) -> Mapping[tuple[str, str], int]:
+@once_per_set
+def _users(simulated: SimulatedSet) -> Mapping[tuple[str, str], int]:
     """Return by namespace and name of a claim the number of volumes of workloads and of other pods that name it."""
-    pods = (*setting.pods, *(bound.pod for bound in setting.objects.pods))
+    pods = (*simulated.pods, *(bound.pod for bound in simulated.objects.pods))
     return Counter((pod.namespace, volume.claim) for pod in pods for volume in pod.volumes)
 
 
-@once_per_setting
-def _kept(setting: Setting) -> Mapping[tuple[str, str], PersistentVolume]:
+@once_per_set
+def _kept(simulated: SimulatedSet) -> Mapping[tuple[str, str], PersistentVolume]:
     """Return by namespace and name of a claim the volume that is kept for it."""
-    return {volume.claim_ref[:2]: volume for volume in setting.objects.volumes if volume.claim_ref is not None}
+    return {volume.claim_ref[:2]: volume for volume in simulated.objects.volumes if volume.claim_ref is not None}
 
 
 class _Selectors:
     """The selectors of a set by what they select."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        selecting: list[list[Itself[tuple[int, ...]]]] = [[] for _ in setting.pods]
+    def __init__(self, simulated: SimulatedSet) -> None:
+        self._simulated = simulated
+        selecting: list[list[Itself[tuple[int, ...]]]] = [[] for _ in simulated.pods]
         met = set[Itself[tuple[int, ...]]]()
-        for number, pod in enumerate(setting.pods):
-            for asked in _asked(setting.member(number)):
-                selected = Itself(setting.selection.of(asked, pod.namespace))
+        for number, pod in enumerate(simulated.pods):
+            for asked in _asked(simulated.member(number)):
+                selected = Itself(simulated.selection.of(asked, pod.namespace))
                 if selected.it != (number,) and selected not in met:
                     met.add(selected)
                     for other in selected.it:
@@ -180,11 +185,11 @@ class _Selectors:
 
     def name(self, asked: PodAffinityTerm | Selector, number: int) -> Hashable:
         """Return what a selector of a workload selects: equal results of a selection are one object."""
-        selected = self._setting.selection.of(asked, self._setting.pods[number].namespace)
+        selected = self._simulated.selection.of(asked, self._simulated.pods[number].namespace)
         return _OWN if selected == (number,) else Itself(selected)
 
 
-_selectors = once_per_setting(_Selectors)
+_selectors = once_per_set(_Selectors)
 
 
 def _asked(member: SimulatedMember) -> Iterator[PodAffinityTerm | Selector]:

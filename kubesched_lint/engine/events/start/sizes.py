@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.events.start.setting import SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 
 _SCALE_TO = "scale-to-"
 

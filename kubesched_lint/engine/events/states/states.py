@@ -1,8 +1,8 @@
 """The state of some workloads at one moment, as counts: identical pods have no identity and no age.
 
 A *slot* is a class of identical pods: one revision of a workload, or one ordinal of it, and whether the pods become
-ready after they are bound (they do unless a story says otherwise). A State holds, per node, how many pods of each slot
-are bound there and how many DaemonSet pods wait for it, and, for no particular node, how many other pods wait.
+ready after they are bound (they do unless a timeline says otherwise). A State holds, per node, how many pods of each
+slot are bound there and how many DaemonSet pods wait for it, and, for no particular node, how many other pods wait.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class State(NamedTuple):
     orphans: Queue = ()
     """Waiting DaemonSet pods whose node is gone, until their controller syncs again."""
     volumes: tuple[tuple[str, str, int], ...] = ()
-    """(namespace, claim, number of its volume in the PodTypes), for claims that were bound in this story."""
+    """(namespace, claim, number of its volume in the PodTypes), for claims that were bound in this timeline."""
     draining: bool = False
     """Whether a drain is still evicting pods."""
     leaving: Held = ()
@@ -91,7 +91,7 @@ class Missing(Struct):
 
 
 class PodTypes:
-    """All workloads of a story and their revisions, append-only; a slot number is an index into ``slots``."""
+    """All workloads of a timeline and their revisions, append-only; a slot number is an index into ``slots``."""
 
     def __init__(self) -> None:
         self.revisions: list[list[Workload]] = []

@@ -44,7 +44,7 @@ _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
 class PlacementModel:
-    """An oracle, asked about any state: results depend on the arguments only.
+    """An model, asked about any state: results depend on the arguments only.
 
     Inside, one mutable ClusterState moves from State to State.
     """

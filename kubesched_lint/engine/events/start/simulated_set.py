@@ -42,7 +42,7 @@ UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFir
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
 
-class Setting(Struct, frozen=True, dict=True):
+class SimulatedSet(Struct, frozen=True, dict=True):
     """Nodes, the pods of others, and the workloads in the order in which they are applied."""
 
     nodes: tuple[Node, ...]
@@ -97,7 +97,7 @@ class Setting(Struct, frozen=True, dict=True):
     def members(self) -> Sequence[SimulatedMember]:
         return [SimulatedMember(self, number) for number in range(len(self.workloads))]
 
-    def memo(self, build: Callable[[Setting], T]) -> T:
+    def memo(self, build: Callable[[SimulatedSet], T]) -> T:
         """Return ``build(self)``, computed once."""
         if build not in self._answers:
             self._answers[build] = build(self)
@@ -132,8 +132,8 @@ class Setting(Struct, frozen=True, dict=True):
         return frozenset(i for i, decision in self.decisions.items() if decision.refusal is not None)
 
     @cached_property
-    def created(self) -> Setting:
-        """This setting without the refused workloads; their running pods count as pods of others."""
+    def created(self) -> SimulatedSet:
+        """This set without the refused workloads; their running pods count as pods of others."""
         if not self.refused:
             return self
         kept = [i for i in range(len(self.workloads)) if i not in self.refused]
@@ -146,30 +146,30 @@ class Setting(Struct, frozen=True, dict=True):
             ),
         )
 
-    def among(self, kept: Sequence[int]) -> Setting:
-        """Return the setting of some workloads, renumbered, without the others and their pods."""
+    def among(self, kept: Sequence[int]) -> SimulatedSet:
+        """Return the set of some workloads, renumbered, without the others and their pods."""
         pods, usable, quotas = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable, self.quotas))
         return self._sharing(self._among(kept), pods=pods, usable=usable, quotas=quotas)
 
-    def part(self, kept: Sequence[int], **facts: Any) -> Setting:
-        """Return the setting of some workloads, renumbered, in which some ``facts`` (fields) differ."""
+    def part(self, kept: Sequence[int], **facts: Any) -> SimulatedSet:
+        """Return the set of some workloads, renumbered, in which some ``facts`` (fields) differ."""
         return replace(self._among(kept), **facts)
 
-    def beside(self, rivals: Iterable[int]) -> Setting:
-        """Return the setting in which only these workloads have pods beside the one that is asked about.
+    def beside(self, rivals: Iterable[int]) -> SimulatedSet:
+        """Return the set in which only these workloads have pods beside the one that is asked about.
 
         It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
         found = replace(self, rivals=frozenset(rivals))
         return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
-    def _sharing(self, found: Setting, **own: object) -> Setting:
-        """Return ``found``, a setting on the same nodes, with what these two share."""
+    def _sharing(self, found: SimulatedSet, **own: object) -> SimulatedSet:
+        """Return ``found``, a set on the same nodes, with what these two share."""
         shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
         found.__dict__.update(shared | own)
         return found
 
-    def _among(self, kept: Sequence[int]) -> Setting:
+    def _among(self, kept: Sequence[int]) -> SimulatedSet:
         return replace(
             self,
             workloads=tuple(self.workloads[i] for i in kept),
@@ -202,7 +202,7 @@ class Setting(Struct, frozen=True, dict=True):
 
     @cached_property
     def rooms(self) -> dict[Hashable, Any]:
-        """The cache of the room beside the pods of others (see ``room_of``), shared by settings of fewer workloads."""
+        """The cache of the room beside the pods of others (see ``room_of``), shared by sets of fewer workloads."""
         return {}
 
     @cached_property
@@ -313,9 +313,9 @@ class Setting(Struct, frozen=True, dict=True):
 
 
 class SimulatedMember(Struct, frozen=True, eq=False, gc=False):
-    """One of the workloads of a setting, and what is known of it there."""
+    """One of the workloads of a set, and what is known of it there."""
 
-    set: Setting
+    set: SimulatedSet
     number: int
     """Its place in ``set.workloads``."""
 
@@ -450,21 +450,21 @@ class SimulatedMember(Struct, frozen=True, eq=False, gc=False):
         return rolls or len(self.running) > self.wanted
 
 
-def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
-    """Return ``build`` with its result cached for each setting."""
+def once_per_set(build: Callable[[SimulatedSet], T]) -> Callable[[SimulatedSet], T]:
+    """Return ``build`` with its result cached for each set."""
 
     @wraps(build)
-    def remembered(setting: Setting) -> T:
-        return setting.memo(build)
+    def remembered(simulated: SimulatedSet) -> T:
+        return simulated.memo(build)
 
     return remembered
 
 
 def once_per_member(build: Callable[[SimulatedMember], T]) -> Callable[[SimulatedMember], T]:
-    """Return ``build`` with its result cached for each workload of a setting."""
+    """Return ``build`` with its result cached for each workload of a set."""
 
-    @once_per_setting
-    def known(setting: Setting) -> dict[int, T]:
+    @once_per_set
+    def known(simulated: SimulatedSet) -> dict[int, T]:
         return {}
 
     @wraps(build)
@@ -477,11 +477,11 @@ def once_per_member(build: Callable[[SimulatedMember], T]) -> Callable[[Simulate
     return remembered
 
 
-@once_per_setting
-def zones(setting: Setting) -> dict[str, list[str]]:
+@once_per_set
+def zones(simulated: SimulatedSet) -> dict[str, list[str]]:
     """Return zone → names of its nodes."""
     found: dict[str, list[str]] = {}
-    for node in setting.nodes:
+    for node in simulated.nodes:
         if ZONE in node.labels:
             found.setdefault(node.labels[ZONE], []).append(node.name)
     return found

@@ -517,10 +517,11 @@ def _of_neighbours(
     for other in lacking:
         if len(found) == SHOWN:
             break
-        texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
-        own = [*_untold(member.set.member(other)), *texts]
+        beside = member.set.member(other)
+        texts = [lack.text for lack in lacks[other] if lack.text not in shared and not lack.events]
+        own = [*_untold(beside), *(texts if beside.most_wished else ())]
         if own and other != member.number:
-            found.append(f"{member.set.workloads[other]} is as modelled, although this is not known: {own[0]}")
+            found.append(f"the model is right about {beside.workload}, although this is not known: {own[0]}")
     return tuple(found)
 
 

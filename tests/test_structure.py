@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
 GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
 LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
+LONGEST_CHECK = 100
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
 JOINS = {
     "engine/admission/admission.py",  # workloads and quotas
@@ -37,7 +38,7 @@ SEARCHES = {
     "engine/scheduler/devices/allocator.py",  # devices for a claim
     "engine/scheduler/framework.py",  # nodes for a pod
     "engine/scheduler/pod_groups.py",  # nodes for each pod of a gang
-    "explaining/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
+    "explaining/ends/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
 SOLVER = {
     "engine/placing/together/programme.py",  # a set on classes of nodes
@@ -69,6 +70,16 @@ def test_no_function_and_no_class_is_too_long() -> None:
     assert len(functions) > 3_000
     assert {name for name, lines in functions.items() if lines > LONGEST_FUNCTION} == set()
     assert {name for name, lines in classes.items() if lines > LONGEST_CLASS} == set()
+
+
+def test_a_check_says_one_thing() -> None:
+    """What two rules need belongs to ``explaining``."""
+    checks = {file.name: file.read_text() for file in (PACKAGE / "checks").glob("*.py")}
+    assert len(checks) > 120
+    assert {name for name, text in checks.items() if text.count("\n") > LONGEST_CHECK} == set()
+    parts = [name.removesuffix(".py") for name in checks if name.startswith("_") and name != "__init__.py"]
+    users = {part: sum(f"checks.{part} import" in text for text in checks.values()) for part in parts}
+    assert set(users.values()) == {1}
 
 
 def test_few_imports_stand_inside_functions() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._reasons import reason_in
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.placing.trial import SEEDS
@@ -13,6 +12,7 @@ from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
 from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.explaining.crowding.left_by_pools import left_by_pools
 from kubesched_lint.explaining.crowding.waiting import Race, Waiting, races, waiting_everywhere
+from kubesched_lint.explaining.ends.reasons import reason_in
 from kubesched_lint.explaining.sizes.replicas import line_of_replicas
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import bad_end
+from kubesched_lint.explaining.ends.bad_ends import bad_end
 
 
 class Near(Struct, frozen=True):

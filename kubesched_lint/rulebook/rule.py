@@ -68,6 +68,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "host_ports": attrgetter("pod.host_ports"),
     "host_network": attrgetter("pod.host_network"),
     "volumes": attrgetter("pod.volumes"),
+    "annotations": attrgetter("annotations"),
     "claim_templates": attrgetter("claim_templates"),
     "scheduling_gates": attrgetter("pod.scheduling_gates"),
     "pod_group": attrgetter("pod.group"),

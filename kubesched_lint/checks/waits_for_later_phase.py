@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.scenario.applying.phases import Phase, phase_of, waits
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.explaining.needed_objects import needed_claims, needed_classes
 from kubesched_lint.findings import Hazard, Place, pattern
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.storage import Claim
 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 

@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.model.inventory import Inventory, identity
+from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.limits import MOST_AGAIN
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.policy import Autoscaler
 
 _COMPETING = (
     "workloads",

@@ -73,7 +73,7 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def simulated(self) -> SimulationReport:
         """Every event that ``lint`` asks about; ``cells`` has them by workload."""
-        with patch.object(run, "_SKEW_NODES", -1):  # no verdict, and half of the time
+        with patch.object(run, "MOST_SKEWED", -1):  # no verdict, and half of the time
             return run.simulate(self.manifests, self.cluster, self.options, self.events, self.effort)
 
     @cached_property

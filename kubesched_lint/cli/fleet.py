@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -21,26 +22,20 @@ from kubesched_lint.cli.options import (
 )
 from kubesched_lint.cli.output import tell_undecided
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.settings import Settings, settle
 from kubesched_lint.cli.targets import chosen, request_of, run_targets
 from kubesched_lint.commands.fleet.executors import executor_of, processes_of
 from kubesched_lint.commands.fleet.run import FleetError, FleetOutcome, clusters_in, lint_fleet
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, tell, write_stream
-from kubesched_lint.project.baseline import held_against, read_baseline
+from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.findings.formats import write_file
 from kubesched_lint.report.fleet import FORMATS, Fleet, fleet_of, render_json, render_text, worst_exit_code
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.rulebook.library import UnknownRuleError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.project.baseline import KnownFinding
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

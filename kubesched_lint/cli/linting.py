@@ -10,32 +10,28 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import EMPTY, refused
+from kubesched_lint.cli.invocation import EMPTY, Invocation, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.sets import note_on, with_sets
-from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.settings import Settings, settle
 from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
-from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.base.text import many
+from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.progress import shown
+from kubesched_lint.project.config import Target
 from kubesched_lint.report.findings.footer import FAIL_ON, exit_code, in_shadow
-from kubesched_lint.report.findings.formats import FormatError, targets
+from kubesched_lint.report.findings.formats import FormatError, ReportTarget, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.against import Against
-    from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.mending import Mending
-    from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.lint.run import LintRun
     from kubesched_lint.commands.lint.targets import TargetsRun
-    from kubesched_lint.findings import Report
-    from kubesched_lint.project.config import Target
-    from kubesched_lint.report.findings.formats import ReportTarget
 
 
 class _Wanted(Struct, frozen=True):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.cli.invocation import Invocation
 from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cli.targets import chosen, request_of, settings_of
 from kubesched_lint.commands.lint.run import Request
@@ -16,9 +16,6 @@ from kubesched_lint.project.config import ConfigError
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import OpeningError, Sessions
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
 
 
 def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = False) -> Sessions:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.findings import Severity
+from kubesched_lint.commands.lint.run import LintRun
+from kubesched_lint.findings import InputError, Report, Severity
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
@@ -19,15 +20,13 @@ from kubesched_lint.report.findings.context import RenderContext, cards_of
 from kubesched_lint.report.findings.formats import ReportTarget, write
 from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.document import RENDERED
 from kubesched_lint.sources.manifests.loader import source_lines
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
-    from kubesched_lint.commands.lint.run import LintRun
     from kubesched_lint.commands.lint.targets import TargetsRun
-    from kubesched_lint.findings import InputError, Report
-    from kubesched_lint.rulebook.library import Rulebook
 
 
 def show(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, chdir
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -18,8 +18,9 @@ from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env,
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import about_unclaimed, aims
+from kubesched_lint.cli.targets import Aim, about_unclaimed, aims
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import Commits, SideError, changed_submodules
@@ -39,12 +40,7 @@ from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.sources.clusters.read import contents, read_stated
-from kubesched_lint.sources.clusters.terraform import TerraformError, read_terraform
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.targets import Aim
-    from kubesched_lint.commands.plan.found import Plan
-    from kubesched_lint.sources.clusters.terraform import TerraformPools
+from kubesched_lint.sources.clusters.terraform import TerraformError, TerraformPools, read_terraform
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

@@ -14,6 +14,7 @@ from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
 from kubesched_lint.engine.base.text import did_you_mean, first_few, many
+from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import EVERYTHING
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
@@ -21,7 +22,6 @@ from kubesched_lint.report.findings.footer import summary_of
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
-    from kubesched_lint.findings import Report
 
 
 def chosen(

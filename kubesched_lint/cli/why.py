@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -13,23 +14,18 @@ from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format,
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import aims
+from kubesched_lint.cli.targets import Aim, aims
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.commands.why.naming import NamingError, is_kind
 from kubesched_lint.engine.base.work import OutOfWorkError
 from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.findings import InputError
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.report.findings.explanation import all_as_json, all_as_text
 from kubesched_lint.report.palette import terminal_width, wants_color
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.cli.targets import Aim
-    from kubesched_lint.engine.model.inventory import Inventory
-    from kubesched_lint.findings import InputError
-    from kubesched_lint.linter.reading import ManifestSet
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

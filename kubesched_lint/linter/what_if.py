@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import waits_for_unknown_scheduler
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.lacks import outside_the_model
 from kubesched_lint.engine.placing.worlds import (
     WhatIf,
@@ -25,7 +29,7 @@ from kubesched_lint.engine.placing.worlds import (
     without_workloads,
 )
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, SET_PREMISES, defined_elsewhere, groups_premise
-from kubesched_lint.engine.scenario.world import once_per_world
+from kubesched_lint.engine.scenario.world import World, once_per_world
 from kubesched_lint.engine.verdicts.what_if import Answers
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import WorkloadsByFeature, argues_of_pods, rests_on_nodes, stands_already
@@ -33,14 +37,7 @@ from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
 from kubesched_lint.linter.rule_results import RuleResult, assuming, identity_of
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Source
-    from kubesched_lint.engine.model.inventory import Inventory
-    from kubesched_lint.engine.model.policy import Autoscaler
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.world import World
-    from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.rule import Rule
 
 _REPLACED = "only this definition is applied, although the same file replaces it below"
 _CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"

@@ -1989,6 +1989,7 @@ RULES = (
         messages={'default': '{object} ({mine}) never starts at a first install: it needs the {kind} {needed} ({theirs}), which is created only after it has succeeded', 'consumer': 'under Argo CD the claim {needed} ({theirs}) waits for its first pod, of {object} ({mine}), and the sync for the claim: it may never end'},
         helps={'default': 'make the {kind} {needed} in the same phase or an earlier one: the same hook with a smaller weight, or an earlier wave', 'consumer': 'put the claim into the wave of its first pod, or later; whether Argo CD takes a Pending claim for healthy depends on its version'},
         uses=('storage',),
+        features=('annotations', 'volumes'),
         preview=True,
         since='0.2.0',
     ),

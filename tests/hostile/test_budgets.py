@@ -171,7 +171,7 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 
 ASKED: dict[str, tuple[int, str, str]] = {
-    "spreads": (4, "kubesched_lint.checks._skews", "skews"),
+    "spreads": (4, "kubesched_lint.explaining.skews", "skews"),
     "preferring": (8, "kubesched_lint.engine.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.engine.cluster.labelled", "go_int"),
     "claims": (15, "kubesched_lint.engine.scenario.storage.volume_places", "_answerable"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster
+from kubesched_lint.commands.limits import MOST_STATES
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.limits import MOST_PODS
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
@@ -24,8 +25,6 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 
-_STATES = 2_000
-"""States of one search."""
 _MAKER = "ReplicaSet"
 """Stands for every controller: it makes all pods at once, so that no order of other controllers is left out."""
 
@@ -82,7 +81,7 @@ def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:
     if len(simulated.nodes) > MOST_NODES or pods > MOST_PODS:
         return Waits(0)
     guests = guests_of(simulated).hosted
-    timeline = timeline_of(simulated, members, expected=False, most_states=_STATES, guests=guests)
+    timeline = timeline_of(simulated, members, expected=False, most_states=MOST_STATES, guests=guests)
     if not timeline.sound or not timeline.states:
         return Waits(0)
     at = timeline.numbers[member.workload.key]

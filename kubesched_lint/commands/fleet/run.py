@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -16,24 +16,20 @@ from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import entries_of, files_of, open_cluster, report_on, scope_of
 from kubesched_lint.commands.lint.workers import Lost
 from kubesched_lint.engine.base.releases import judged_by, minor_of
-from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.cluster.limits import LARGEST
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.limits import LARGEST_WHOLE
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
+from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.version import __version__
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.linter.reading import ManifestSet
-    from kubesched_lint.sources.manifests.document import Skipped
-    from kubesched_lint.sources.manifests.inputs import InputFile
 
 SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _IN_FLIGHT = 64

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.linter.options import Options
+from kubesched_lint.project.config import Given
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.inputs import Progress
 
 if TYPE_CHECKING:
-    from kubesched_lint.linter.options import Options
     from kubesched_lint.project.changed import Changes
-    from kubesched_lint.project.config import Given
-    from kubesched_lint.rulebook.library import Rulebook
-    from kubesched_lint.sources.manifests.inputs import Progress
 
 
 class Request(Struct, frozen=True):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.clock import now
 from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
 from kubesched_lint.commands.lint.freshness import judged_now
-from kubesched_lint.commands.lint.known import compared
+from kubesched_lint.commands.lint.known import Compared, compared
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
@@ -27,7 +27,8 @@ from kubesched_lint.commands.lint.unjudged import covering, requiring_workloads,
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by
-from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
+from kubesched_lint.engine.cluster.cluster import LIVE, Cluster, ClusterError
+from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.world import World
@@ -37,27 +38,21 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import is_any_written
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.project.baseline import read_baseline
+from kubesched_lint.project.baseline import KnownFinding, read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
-from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.sources.manifests.document import Skipped
-from kubesched_lint.sources.manifests.loader import InputFile, documents_of, find_files
+from kubesched_lint.sources.manifests.inputs import InputFile, Progress
+from kubesched_lint.sources.manifests.loader import Entry, documents_of, find_files
 from kubesched_lint.sources.manifests.meant import Scope
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.cache import CacheFolder
-    from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-    from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
-    from kubesched_lint.rulebook.library import Rule
-    from kubesched_lint.sources.manifests.inputs import InputFile, Progress
-    from kubesched_lint.sources.manifests.loader import Entry
 
-    Found = InputFile | Skipped | InputError
+Found = InputFile | Skipped | InputError
 
 
 class Shared(Struct):

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.remarks import with_notes
-from kubesched_lint.commands.lint.run import entries_of, scope_of
+from kubesched_lint.commands.lint.run import Found, entries_of, scope_of
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import content, is_within
 from kubesched_lint.findings import InputError, Report
+from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.project.config import Target
 from kubesched_lint.sources.manifests.document import RENDERED, Document, sources_of
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.loader import find_files
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.lint.run import Found
-    from kubesched_lint.linter.options import Options
-    from kubesched_lint.project.config import Target
 
 ERROR, NOTE = "error", "note"
 """The values of the configuration's key ``unclaimed``."""

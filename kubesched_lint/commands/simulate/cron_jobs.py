@@ -17,7 +17,7 @@ from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.engine.verdicts.table import Table
-from kubesched_lint.explaining.bad_ends import holds_alone
+from kubesched_lint.explaining.ends.bad_ends import holds_alone
 
 RUN = "deploy"
 """The event whose cell shows a run: its pods are created."""

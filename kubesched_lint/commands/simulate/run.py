@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
+from operator import le
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
+from kubesched_lint.commands.limits import (
+    MOST_LARGE,
+    MOST_ORDINARY,
+    MOST_SKEWED,
+    STEPS_EACH_OF_LARGE,
+    STEPS_EACH_OF_ORDINARY,
+)
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
 from kubesched_lint.commands.simulate.found import SimulationReport, WorkloadSkew, merged
@@ -60,14 +67,6 @@ from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.rule_results import RuleResult
-
-ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
-"""The most that an ordinary set has; parts are those of the average pod."""
-LARGE_WORKLOADS, LARGE_NODES, LARGE_POOLS = 800, 2_000, 50
-"""The most that a large set of such pods has."""
-
-_SKEW_NODES = 200
-"""Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
 class _Asked(Struct, frozen=True):
@@ -179,11 +178,12 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     long that more steps would allow only a few more traces and cost many seconds.
     """
     number = len(manifests.workloads)
-    has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
+    most, most_nodes, most_parts = MOST_ORDINARY
+    has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
-    if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
+    if has_few_parts and number <= most and nodes <= most_nodes:
         steps = min(MOST_STEPS, MOST_STEPS // 7 + STEPS_EACH_OF_ORDINARY * number)
-    elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
+    elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)
 
@@ -290,7 +290,7 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
 
 
 def _skews(simulated: SimulatedSet, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
-    if len(simulated.nodes) > _SKEW_NODES:
+    if len(simulated.nodes) > MOST_SKEWED:
         return
     kept = {simulated.workloads[number].ref for number in numbers}
     known: dict[Hashable, Sequence[Skew]] = {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
-from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
+from kubesched_lint.commands.why.groups import GroupAnswer, foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.engine.admission.schedulers import owner_selector
 from kubesched_lint.engine.base.limits import MOST_STEPS
@@ -47,9 +46,6 @@ from kubesched_lint.explaining.pool_notes import verdict_note
 from kubesched_lint.explaining.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.environments import environments_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.why.groups import GroupAnswer
 
 
 class Question(Struct, frozen=True):

@@ -6,28 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.schedulers import added_affinity
 from kubesched_lint.engine.base.placeholders import to_fill_in
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import SHOWN, misspelt, plural
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Labels, Requirement
-from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS
-from kubesched_lint.engine.model.pod import profile_of
+from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS, Node, Taint
+from kubesched_lint.engine.model.pod import Pod, profile_of
 from kubesched_lint.engine.scenario.words import Words, closest_word
-from kubesched_lint.engine.scenario.world import once_per_world
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Path
-    from kubesched_lint.engine.model.node import Node, Taint
-    from kubesched_lint.engine.model.pod import Pod
-    from kubesched_lint.engine.scenario.world import Member, World
-
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE, INSTANCE_TYPE, "beta.kubernetes.io/instance-type"))
 """Labels whose values are no words to misspell: arm64 resembles amd64, and g5.xlarge g4dn.xlarge, and means another

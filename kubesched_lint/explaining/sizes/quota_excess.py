@@ -10,6 +10,7 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.findings import Place
 
 
 class Excess(Struct, frozen=True):
@@ -24,6 +25,11 @@ class Excess(Struct, frozen=True):
     total: int
     """What is used in the end."""
     members: tuple[Workload, ...]
+
+    @property
+    def allowed(self) -> int:
+        """How many such pods the quota allows beside the others."""
+        return max(0, (self.hard - self.taken) // self.each)
 
 
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
@@ -51,6 +57,13 @@ def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
 def is_live(quota: ResourceQuota, world: World) -> bool:
     """Return whether the cluster has the quota already, and it refuses pods there."""
     return quota.in_force and quota in _live(world)
+
+
+def lines_of(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
+    """Return the place of the quota in the manifests; none if the cluster has it already."""
+    if quota.source is None or is_live(quota, world):
+        return ()
+    return (Place(("spec", "hard"), "the quota", quota.source),)
 
 
 def premise(quota: ResourceQuota, world: World) -> str:

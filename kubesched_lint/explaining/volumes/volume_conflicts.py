@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.pod import Volume
+from kubesched_lint.engine.model.storage import PersistentVolume
 from kubesched_lint.engine.scenario.storage.claims import nodes_of_volume, storage_state
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.plugins import volume_zone
 from kubesched_lint.engine.scheduler.volume_reach import place_of, reachable
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Path
-    from kubesched_lint.engine.model.pod import Volume
-    from kubesched_lint.engine.model.storage import PersistentVolume
 
 
 def excluding_label(it: Member, volume: PersistentVolume) -> str:

@@ -17,14 +17,13 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import footer, objects_with_errors, open_findings
-from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
+from kubesched_lint.report.limits import LONGEST_MATRIX, MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
 from kubesched_lint.report.words import annotated, explanation, relative, subject
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
-_MATRIX = 20_000
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 _VERDICTS = {
     "fine": "✅",
@@ -48,7 +47,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         blocks = (
             list(_matrix(seen.simulation, context, seen.notes, objects_with_errors(report))) if seen.simulation else []
         )
-        matrix = "".join(within(blocks, _MATRIX, _workloads_left_out))
+        matrix = "".join(within(blocks, LONGEST_MATRIX, _workloads_left_out))
         matrix = matrix or "".join(f"\n_{plain(note)}_\n" for note in seen.notes)
     room = COMMENT_OF_GITHUB - size(head) - size(matrix) - size(tail)
     yield head

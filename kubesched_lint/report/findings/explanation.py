@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kubesched_lint.commands.why.ask import Answer
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.groups import GroupAnswer
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
+from kubesched_lint.explaining.refused import Refusal
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.why.ask import Answer
-    from kubesched_lint.commands.why.groups import GroupAnswer
-    from kubesched_lint.explaining.refused import Refusal
 
 _INDENT = "  "
 _UNBOUNDED = 10_000

@@ -17,7 +17,7 @@ from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
 from kubesched_lint.engine.scenario.premises import count_existing
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.framework import UNASKED
-from kubesched_lint.explaining.bad_ends import BadEnd
+from kubesched_lint.explaining.ends.bad_ends import BadEnd
 
 
 def reason(it: Member, end: BadEnd) -> str:

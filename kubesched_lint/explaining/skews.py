@@ -7,7 +7,6 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kubesched_lint.checks._limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.limits import MOST_PODS
 from kubesched_lint.engine.events.start.sizes import scale_event
@@ -17,6 +16,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.skew import Skew, skews
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
 
 _RUNS_OF_A_ROLLOUT, _RUNS_OF_SCALING = 5, 10
 

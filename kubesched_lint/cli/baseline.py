@@ -12,10 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
+from kubesched_lint.cli.pairs import judged, of_targets
 from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import settle
-from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
+from kubesched_lint.cli.targets import chosen, has_whole_baseline
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.text import and_more, many
@@ -224,7 +225,7 @@ class _Work(Struct, frozen=True):
 
     def _of_targets(self, request: Request) -> _Found:
         """Return entries that cover each target alone: one for a finding that several have."""
-        run = run_targets(request, self.settings, self.targets, 1)
+        run = judged(of_targets(request, self.settings, self.targets), "serial")
         _refuse_errors(run.report)
         entries: Counter[KnownFinding] = Counter()
         for outcome in run.outcomes:

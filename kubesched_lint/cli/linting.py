@@ -14,7 +14,7 @@ from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.sets import note_on, with_sets
 from kubesched_lint.cli.settings import settle
-from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.steps import at
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.mending import Mending
     from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.commands.fleet.run import FleetRun
     from kubesched_lint.commands.lint.run import LintRun
-    from kubesched_lint.commands.lint.targets import TargetsRun
     from kubesched_lint.findings import Report
     from kubesched_lint.project.config import Target
     from kubesched_lint.report.findings.formats import ReportTarget
@@ -141,7 +141,7 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
 
 def _run(
     call: Invocation, wanted: _Wanted, mending: Mending | None, reports: Sequence[ReportTarget]
-) -> tuple[LintRun | TargetsRun, int]:
+) -> tuple[LintRun | FleetRun, int]:
     """Return the run, and the least exit code, which fixes decide."""
     if call.params["changed"] is None:
         return _run_against(None, call, wanted, mending, reports)
@@ -157,7 +157,7 @@ def _run_against(
     wanted: _Wanted,
     mending: Mending | None,
     reports: Sequence[ReportTarget],
-) -> tuple[LintRun | TargetsRun, int]:
+) -> tuple[LintRun | FleetRun, int]:
     settings = wanted.settings
     request = _request(call, wanted, is_mending=mending is not None)
     with shown("linting"):
@@ -208,11 +208,14 @@ def _over(
     call: Invocation,
     reports: Sequence[ReportTarget],
     compared: Against | None,
-) -> TargetsRun:
+) -> FleetRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
-    jobs = call.params["jobs"] or 0
+    from kubesched_lint.cli.pairs import judged, of_targets  # most runs judge one set
+
+    jobs = call.params["jobs"]
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
-    return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)
+    plan = of_targets(request, settings, several, compared.of if compared else None, names_files=names_files)
+    return judged(plan, "processes" if jobs is None else "serial" if jobs == 1 else f"processes:{jobs}")
 
 
 def _tell_missing_cluster(report: Report) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.cli.pairs import of_targets
 from kubesched_lint.cli.settings import Settings, settled
-from kubesched_lint.cli.targets import chosen, request_of, settings_of
+from kubesched_lint.cli.targets import chosen
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
@@ -61,9 +62,7 @@ def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dic
     )
     if not targets:
         return {"": Session(request, settings.options, settings.rulebook)}
+    pairs = of_targets(request, settings, targets).pairs
     return {
-        target.name if len(targets) > 1 else "": Session(
-            request_of(request, settings, target), settings_of(settings, target).options, settings.rulebook
-        )
-        for target in targets
+        pair.name if len(pairs) > 1 else "": Session(pair.request, pair.options, settings.rulebook) for pair in pairs
     }

@@ -23,15 +23,15 @@ from kubesched_lint.sources.manifests.document import RENDERED
 from kubesched_lint.sources.manifests.loader import source_lines
 
 if TYPE_CHECKING:
+    from kubesched_lint.commands.fleet.run import FleetRun
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.commands.lint.run import LintRun
-    from kubesched_lint.commands.lint.targets import TargetsRun
     from kubesched_lint.findings import InputError, Report
     from kubesched_lint.rulebook.library import Rulebook
 
 
 def show(
-    run: LintRun | TargetsRun,
+    run: LintRun | FleetRun,
     chosen: Sequence[ReportTarget],
     rulebook: Rulebook,
     color: str,
@@ -87,7 +87,7 @@ def tell_undecided(report: Report) -> None:
         tell(f"error: {question}")
 
 
-def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:
+def _extras(run: LintRun | FleetRun) -> ReportExtras | None:
     gc.enable()  # a simulation, unlike lint, makes reference cycles
     with shown("simulating for the report"):
         return run.extras()
@@ -100,7 +100,7 @@ def _folder() -> str:
         return ""
 
 
-def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
+def _lines(run: LintRun | FleetRun, path: str) -> Sequence[str]:
     if path.endswith(RENDERED):
         return run.rendered_lines(path)
     return source_lines(path)

@@ -19,9 +19,9 @@ from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.loader import find_files
 
 if TYPE_CHECKING:
-    from kubesched_lint.commands.lint.run import Found
     from kubesched_lint.linter.options import Options
     from kubesched_lint.project.config import Target
+    from kubesched_lint.sources.manifests.inputs import Input
 
 ERROR, NOTE = "error", "note"
 """The values of the configuration's key ``unclaimed``."""
@@ -85,7 +85,7 @@ def _beside(top: str, paths: frozenset[str], options: Options, clusters: Iterabl
     return _decoded(find_files([top], lambda path: path in paths or exclude(path), render=render, scope=scope), options)
 
 
-def _decoded(files: Iterable[Found], options: Options) -> ManifestSet:
+def _decoded(files: Iterable[Input], options: Options) -> ManifestSet:
     return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 
 

@@ -31,7 +31,9 @@ def of_targets(
     """
 
     def pair(target: Target) -> Pair:
-        own, alone = settings_of(settings, target), request_of(request, settings, target)
+        own = settings_of(settings, target)
+        alone = _one_of_many(request, own, own.maybe("cluster"))
+        alone = replace(alone, paths=target.paths, progress=None)
         return Pair(target.name, alone if compared is None else compared(alone, target.name), own.options)
 
     are_all = has_whole_baseline(settings, targets)
@@ -40,22 +42,13 @@ def of_targets(
 
 def of_clusters(request: Request, settings: Settings, clusters: Sequence[tuple[str, str]]) -> FleetPlan:
     """Return the plan for one set on several clusters: (name, path) of each."""
-    request = replace(request, cluster_options=settings.cluster_options, is_one_of_many=True)
-    pairs = (Pair(name, replace(request, cluster=path), settings.options) for name, path in clusters)
+    options = settings.options
+    pairs = (Pair(name, _one_of_many(request, settings, path), options) for name, path in clusters)
     return FleetPlan(tuple(pairs), settings.rulebook, "cluster", has_whole_baseline(settings, ()))
 
 
-def request_of(request: Request, settings: Settings, target: Target) -> Request:
-    """Return the request for one of many targets."""
-    own = settings_of(settings, target)
-    return replace(
-        request,
-        paths=target.paths,
-        cluster=own.maybe("cluster"),
-        cluster_options=own.cluster_options,
-        progress=None,
-        is_one_of_many=True,
-    )
+def _one_of_many(request: Request, settings: Settings, cluster: str | None) -> Request:
+    return replace(request, cluster=cluster, cluster_options=settings.cluster_options, is_one_of_many=True)
 
 
 def judged(plan: FleetPlan, executor: str) -> FleetRun:

@@ -9,8 +9,7 @@ from msgspec import Struct
 from kubesched_lint.commands.lint.request import Request
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
-
-SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+from kubesched_lint.sources.clusters.read import SUFFIXES, files_inside
 
 
 class Pair(Struct, frozen=True):
@@ -63,4 +62,4 @@ def _stem(name: str) -> str:
 def _is_cluster(entry: os.DirEntry[str]) -> bool:
     if not entry.is_dir():
         return entry.name.lower().endswith(SUFFIXES)
-    return any(name.lower().endswith(SUFFIXES) for _, _, names in os.walk(entry.path) for name in names)
+    return any(True for _ in files_inside(entry.path))

@@ -37,7 +37,7 @@ from kubesched_lint.sources.objects.unpack import GZIP, UnpackError, gunzipped, 
 from kubesched_lint.sources.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.sources.sketches.fields import UnknownFieldError
 
-_SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 ABSENT = "there is no such file"
 Contents = Mapping[str, tuple[tuple[str, bytes], ...]]
@@ -139,16 +139,17 @@ def _finished(collector: Collector, path: str, origins: Iterable[frozenset[str]]
 def _names(path: str) -> list[str]:
     if not os.path.isdir(path):
         return [path]
-    names = sorted(_inside(path))
+    names = sorted(files_inside(path))
     if not names:
         raise ClusterError(path, 0, 0, "the folder holds no .yaml, .yml, .json or .gz file")
     return names
 
 
-def _inside(folder: str) -> Iterator[str]:
+def files_inside(folder: str) -> Iterator[str]:
+    """Yield the files of a folder that are read as one cluster."""
     for parent, folders, names in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".")]
-        yield from (os.path.join(parent, name) for name in names if name.lower().endswith(_SUFFIXES))
+        yield from (os.path.join(parent, name) for name in names if name.lower().endswith(SUFFIXES))
 
 
 def _read_file(name: str, collector: Collector) -> frozenset[str]:

@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
+from kubesched_lint.cli.pairs import judged, of_targets
 from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.cli.sets import with_sets
-from kubesched_lint.cli.settings import Settings, settle
-from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
+from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.text import and_more, many
-from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.printing import OutputError, say, tell, visible
 from kubesched_lint.project.baseline import (
-    Change,
-    KnownFinding,
     changes_of_findings,
     entries_of,
     number_of_entries,
@@ -33,10 +31,16 @@ from kubesched_lint.project.baseline import (
     updated,
     without,
 )
-from kubesched_lint.project.config import Target
 from kubesched_lint.report.findings.formats import write_file
-from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.version import __version__
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.findings import Report
+    from kubesched_lint.project.baseline import Change, KnownFinding
+    from kubesched_lint.project.config import Target
+    from kubesched_lint.rulebook.library import Rulebook
 
 app = command_group("Record known findings, so that lint does not fail on them.")
 
@@ -221,7 +225,7 @@ class _Work(Struct, frozen=True):
 
     def _of_targets(self, request: Request) -> _Found:
         """Return entries that cover each target alone: one for a finding that several have."""
-        run = run_targets(request, self.settings, self.targets, 1)
+        run = judged(of_targets(request, self.settings, self.targets), "serial")
         _refuse_errors(run.report)
         entries: Counter[KnownFinding] = Counter()
         for outcome in run.outcomes:

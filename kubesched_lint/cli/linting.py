@@ -10,28 +10,32 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import EMPTY, Invocation, refused
+from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.sets import note_on, with_sets
-from kubesched_lint.cli.settings import Settings, settle
-from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, saying_unclaimed, settings_of
+from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
-from kubesched_lint.commands.lint.run import LintRun, Request, checked
+from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.progress import shown
-from kubesched_lint.project.config import Target
 from kubesched_lint.report.findings.footer import FAIL_ON, exit_code, in_shadow
-from kubesched_lint.report.findings.formats import FormatError, ReportTarget, targets
+from kubesched_lint.report.findings.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.against import Against
+    from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.mending import Mending
-    from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.commands.fleet.run import FleetRun
+    from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.findings import Report
+    from kubesched_lint.project.config import Target
+    from kubesched_lint.report.findings.formats import ReportTarget
 
 
 class _Wanted(Struct, frozen=True):
@@ -137,7 +141,7 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
 
 def _run(
     call: Invocation, wanted: _Wanted, mending: Mending | None, reports: Sequence[ReportTarget]
-) -> tuple[LintRun | TargetsRun, int]:
+) -> tuple[LintRun | FleetRun, int]:
     """Return the run, and the least exit code, which fixes decide."""
     if call.params["changed"] is None:
         return _run_against(None, call, wanted, mending, reports)
@@ -153,7 +157,7 @@ def _run_against(
     wanted: _Wanted,
     mending: Mending | None,
     reports: Sequence[ReportTarget],
-) -> tuple[LintRun | TargetsRun, int]:
+) -> tuple[LintRun | FleetRun, int]:
     settings = wanted.settings
     request = _request(call, wanted, is_mending=mending is not None)
     with shown("linting"):
@@ -204,11 +208,14 @@ def _over(
     call: Invocation,
     reports: Sequence[ReportTarget],
     compared: Against | None,
-) -> TargetsRun:
+) -> FleetRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
-    jobs = call.params["jobs"] or 0
+    from kubesched_lint.cli.pairs import judged, of_targets  # most runs judge one set
+
+    jobs = call.params["jobs"]
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
-    return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)
+    plan = of_targets(request, settings, several, compared.of if compared else None, names_files=names_files)
+    return judged(plan, "processes" if jobs is None else "serial" if jobs == 1 else f"processes:{jobs}")
 
 
 def _tell_missing_cluster(report: Report) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import Invocation
+from kubesched_lint.cli.pairs import of_targets
 from kubesched_lint.cli.settings import Settings, settled
-from kubesched_lint.cli.targets import chosen, request_of, settings_of
+from kubesched_lint.cli.targets import chosen
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
@@ -16,6 +17,9 @@ from kubesched_lint.project.config import ConfigError
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import OpeningError, Sessions
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.invocation import Invocation
 
 
 def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = False) -> Sessions:
@@ -58,9 +62,7 @@ def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dic
     )
     if not targets:
         return {"": Session(request, settings.options, settings.rulebook)}
+    pairs = of_targets(request, settings, targets).pairs
     return {
-        target.name if len(targets) > 1 else "": Session(
-            request_of(request, settings, target), settings_of(settings, target).options, settings.rulebook
-        )
-        for target in targets
+        pair.name if len(pairs) > 1 else "": Session(pair.request, pair.options, settings.rulebook) for pair in pairs
     }

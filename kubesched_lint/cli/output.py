@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.lint.run import LintRun
-from kubesched_lint.findings import InputError, Report, Severity
+from kubesched_lint.findings import Severity
 from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
@@ -20,17 +19,19 @@ from kubesched_lint.report.findings.context import RenderContext, cards_of
 from kubesched_lint.report.findings.formats import ReportTarget, write
 from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.document import RENDERED
 from kubesched_lint.sources.manifests.loader import source_lines
 
 if TYPE_CHECKING:
+    from kubesched_lint.commands.fleet.run import FleetRun
     from kubesched_lint.commands.lint.report_extras import ReportExtras
-    from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.findings import InputError, Report
+    from kubesched_lint.rulebook.library import Rulebook
 
 
 def show(
-    run: LintRun | TargetsRun,
+    run: LintRun | FleetRun,
     chosen: Sequence[ReportTarget],
     rulebook: Rulebook,
     color: str,
@@ -86,7 +87,7 @@ def tell_undecided(report: Report) -> None:
         tell(f"error: {question}")
 
 
-def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:
+def _extras(run: LintRun | FleetRun) -> ReportExtras | None:
     gc.enable()  # a simulation, unlike lint, makes reference cycles
     with shown("simulating for the report"):
         return run.extras()
@@ -99,7 +100,7 @@ def _folder() -> str:
         return ""
 
 
-def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
+def _lines(run: LintRun | FleetRun, path: str) -> Sequence[str]:
     if path.endswith(RENDERED):
         return run.rendered_lines(path)
     return source_lines(path)

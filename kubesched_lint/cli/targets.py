@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,17 +11,13 @@ from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
-from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.unclaimed import ERROR, unclaimed, unclaimed_files, with_unclaimed
 from kubesched_lint.engine.base.text import did_you_mean, first_few, many
-from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import EVERYTHING
-from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
-from kubesched_lint.report.findings.footer import summary_of
 
 if TYPE_CHECKING:
-    from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.findings import Report
 
 
 def chosen(
@@ -159,56 +155,3 @@ def settings_of(settings: Settings, target: Target) -> Settings:
     config = replace(settings.config, values={**settings.config.values, **target.values}, targets=())
     together = (EVERYTHING,) if target.is_entry else target.paths
     return replace(settings, values=values, config=config, together=together, applied=target.is_entry)
-
-
-def request_of(request: Request, settings: Settings, target: Target) -> Request:
-    """Return the request for one of many targets."""
-    own = settings_of(settings, target)
-    return replace(
-        request,
-        paths=target.paths,
-        cluster=own.maybe("cluster"),
-        cluster_options=own.cluster_options,
-        progress=None,
-        is_one_of_many=True,
-    )
-
-
-def run_targets(
-    request: Request,
-    settings: Settings,
-    targets: Sequence[Target],
-    jobs: int,
-    compared: Callable[[Request, str], Request] | None = None,
-    *,
-    names_files: bool = False,
-) -> TargetsRun:
-    """Return the run over the targets, with ``jobs`` processes (0: as many as there are cores).
-
-    ``compared`` adds what the target of a name is compared with.
-
-    Raises UnknownRuleError, ChangedError or BaselineError.
-    """
-    from kubesched_lint.commands.lint.targets import TargetWork, check_targets
-
-    rulebook = settings.rulebook
-    settings.options.rules(rulebook)
-
-    def asked(target: Target) -> Request:
-        alone = request_of(request, settings, target)
-        return alone if compared is None else compared(alone, target.name)
-
-    work = tuple(
-        TargetWork(
-            target.name,
-            asked(target),
-            settings_of(settings, target).options,
-            rulebook,
-            names_files,
-        )
-        for target in targets
-    )
-    are_all = has_whole_baseline(settings, targets)
-    return check_targets(
-        work, summary_of, jobs or os.cpu_count() or 1, are_all=are_all, lost=lambda reason: tell(f"warning: {reason}")
-    )

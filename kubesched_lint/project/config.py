@@ -85,7 +85,9 @@ KEYS = (
         "error",
         ("error", "warning", "note", "never"),
     ),
-    ConfigKey("shadow", "boolean", "Exit with 0 and tell what would have blocked: `lint`, `plan` and `check`.", False),
+    ConfigKey(
+        "shadow", "boolean", "Exit with 0 and tell what would have blocked: `lint`, `fleet`, `plan`, `check`.", False
+    ),
     ConfigKey("strict-skips", "boolean", "Exit with 1 when a rule was skipped, too.", False),
     ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE, relative to this file.", ("text",)),
     ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),

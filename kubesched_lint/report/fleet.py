@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.commands.fleet.run import FleetOutcome
-from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings
+from kubesched_lint.commands.fleet.judge import PairOutcome
+from kubesched_lint.commands.fleet.run import FleetRun
 from kubesched_lint.engine.base.text import in_which, many
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.printing import json_text, visible, visible_lines
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.findings.as_json import VERSION
 from kubesched_lint.report.findings.as_json import render as as_json
 from kubesched_lint.report.findings.as_text import footer_lines
 from kubesched_lint.report.findings.context import RenderContext
-from kubesched_lint.report.findings.footer import counts, exit_code, footer, open_findings, summary_of
+from kubesched_lint.report.findings.footer import counts, exit_code, footer, open_findings
+from kubesched_lint.report.findings.frame import place
 from kubesched_lint.report.palette import Palette
 
 FORMATS = ("text", "json")
@@ -32,43 +33,16 @@ _SKIPPED = "skip"
 _NOTHING = "·"
 
 
-class Fleet(Struct, frozen=True):
-    """The outcome of every cluster or target (``noun``), and the report that they make together."""
-
-    outcomes: tuple[FleetOutcome, ...]
-    report: Report
-    noun: str = "cluster"
+def render_text(run: FleetRun, context: RenderContext) -> Iterator[str]:
+    """The findings with the names of what has them, problems with the input, then the table."""
+    return (visible_lines(piece, painted=context.color) for piece in _text(run, context))
 
 
-def fleet_of(outcomes: tuple[FleetOutcome, ...]) -> Fleet:
-    """Return the fleet of clusters, which read the same manifests by the same configuration."""
-    common = next((o.report.summary.configuration for o in outcomes), "")
-    report = merged(_reports(outcomes), dict.fromkeys(_reports(outcomes), ""), common)
-    clusters = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
-    return Fleet(outcomes, replace(report, summary=replace(report.summary, targets=clusters)))
-
-
-def worst_exit_code(
-    outcomes: Sequence[FleetOutcome],
-    fail_on: Severity | None,
-    strict_skips: bool = False,
-    require_node_groups: bool = False,
-) -> int:
-    """The highest exit code of ``lint`` on the clusters."""
-    reports = (outcome.report for outcome in outcomes)
-    return max((exit_code(report, fail_on, strict_skips, require_node_groups) for report in reports), default=0)
-
-
-def render_text(fleet: Fleet, context: RenderContext) -> Iterator[str]:
-    """The distinct findings with the clusters that have them, problems with the input, then the table."""
-    return (visible_lines(piece, painted=context.color) for piece in _text(fleet, context))
-
-
-def _text(fleet: Fleet, context: RenderContext) -> Iterator[str]:
+def _text(run: FleetRun, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    outcomes, report = fleet.outcomes, one_per_cause(fleet.report)
+    outcomes, report = run.outcomes, one_per_cause(run.report)
     has_lines = False
-    for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
+    for line in (*_problems(report, paint), *_findings(report, len(outcomes), paint)):
         has_lines = True
         yield f"{line}\n"
     if has_lines:
@@ -77,30 +51,30 @@ def _text(fleet: Fleet, context: RenderContext) -> Iterator[str]:
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
     lines = footer(report, _ALL if context.verbose else 0)
-    pairs = [(fleet.noun if label == "target" else label, text) for label, text in lines]
+    pairs = [(run.noun if label == "target" else label, text) for label, text in lines]
     yield from footer_lines(pairs, report, context, paint)
     clean = sum(not exit_code(outcome.report) for outcome in outcomes)
-    yield f"{many(len(outcomes), fleet.noun)}, {clean} without errors\n"
+    yield f"{many(len(outcomes), run.noun)}, {clean} without errors\n"
 
 
-def _folded(outcomes: Iterable[FleetOutcome]) -> Sequence[FleetOutcome]:
+def _folded(outcomes: Iterable[PairOutcome]) -> Sequence[PairOutcome]:
     """Return the outcomes with one finding per cause."""
     return [replace(outcome, report=one_per_cause(outcome.report)) for outcome in outcomes]
 
 
-def render_json(fleet: Fleet, context: RenderContext) -> Iterator[str]:
+def render_json(run: FleetRun, context: RenderContext) -> Iterator[str]:
     """``clusters``, or targets, hold the reports as ``lint`` has them; ``table``: rule → name → severity → how many."""
-    outcomes = _folded(fleet.outcomes)
+    outcomes = _folded(run.outcomes)
     yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
-        head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report, context.fail_on)}
+        head = {"name": outcome.name, "path": outcome.cluster, "exitCode": exit_code(outcome.report, context.fail_on)}
         yield ",\n" if number else "\n"
         yield f'{json_text(head)[:-1]}, "report": '
         yield "".join(as_json(outcome.report, context)).rstrip("\n") + "}"
     yield "\n]}\n"
 
 
-def _counted(outcomes: Sequence[FleetOutcome]) -> dict[str, dict[str, dict[str, int]]]:
+def _counted(outcomes: Sequence[PairOutcome]) -> dict[str, dict[str, dict[str, int]]]:
     table: dict[str, dict[str, dict[str, int]]] = {}
     for outcome in outcomes:
         for finding in open_findings(outcome.report):
@@ -112,38 +86,20 @@ def _counted(outcomes: Sequence[FleetOutcome]) -> dict[str, dict[str, dict[str, 
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
-def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
-    """Those of the manifests once, those of clusters each."""
-    found = merged_errors(_reports(outcomes))
-    for error, names in sorted(found, key=lambda pair: (pair[0].path, pair[0].line, pair[0].column, pair[0].message)):
+def _problems(report: Report, paint: Palette) -> Iterator[str]:
+    """Yield a line for each problem with the input, which says where it is not that of all."""
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         tag = paint.severity(Severity.ERROR, f"error[{error.rule}]" if error.rule else "error")
-        yield f"{visible(error.place)}: {tag}: {visible(error.message)}{_where(names, outcomes)}"
+        yield f"{visible(error.place)}: {tag}: {visible(error.message)}"
 
 
-def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
-    """Each message once, with the clusters where it holds: nodes, zones and numbers are those of the clusters named."""
-    found = one_per_cause(Report(merged_findings(_reports(outcomes))))
-    for finding in sorted(open_findings(found), key=_order):  # then as the clusters are listed
+def _findings(report: Report, total: int, paint: Palette) -> Iterator[str]:
+    """Yield a line for each finding, with those of ``total`` names that have it: its numbers are theirs."""
+    for finding in by_place(open_findings(report)):
         more = len(members(finding)) - 1
         text = f"{finding.message} (and {more:,} more of the same cause)" if more else finding.message
-        span = finding.location.span
         tag = paint.severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
-        at = visible(f"{finding.location.path}:{span.line}:{span.column}")
-        yield f"{at}: {tag}: {visible(text)}{_where(finding.targets, outcomes)}"
-
-
-def _order(finding: Finding) -> tuple[Any, ...]:
-    return finding.location.path, finding.location.span, finding.rule, str(finding.object), -finding.severity
-
-
-def _reports(outcomes: Sequence[FleetOutcome]) -> Mapping[str, Report]:
-    return {outcome.name: outcome.report for outcome in outcomes}
-
-
-def _where(names: Sequence[str], outcomes: Sequence[FleetOutcome]) -> str:
-    if len(names) == len(outcomes):
-        return " (everywhere)" if len(outcomes) > 1 else ""
-    return visible(in_which(names, len(outcomes)))
+        yield f"{place(finding.location)}: {tag}: {visible(text + in_which(finding.targets, total))}"
 
 
 class _Column(Struct, frozen=True):
@@ -158,7 +114,7 @@ class _Column(Struct, frozen=True):
         return max(map(width, (self.name, self.total, *(text for text, _ in self.cells))))
 
 
-def _column(outcome: FleetOutcome, rules: Sequence[str]) -> _Column:
+def _column(outcome: PairOutcome, rules: Sequence[str]) -> _Column:
     found: dict[str, list[Finding]] = {}
     for finding in open_findings(outcome.report):
         found.setdefault(finding.rule, []).append(finding)
@@ -174,7 +130,7 @@ def _column(outcome: FleetOutcome, rules: Sequence[str]) -> _Column:
     return _Column(visible(outcome.name), cells, total)
 
 
-def _tables(outcomes: Sequence[FleetOutcome], room: int) -> Iterator[tuple[Sequence[str], Sequence[_Column]]]:
+def _tables(outcomes: Sequence[PairOutcome], room: int) -> Iterator[tuple[Sequence[str], Sequence[_Column]]]:
     """The rules that found something, and as many clusters side by side as fit."""
     rules = sorted({finding.rule for outcome in outcomes for finding in open_findings(outcome.report)})
     block: list[_Column] = []

@@ -17,14 +17,18 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
-from kubesched_lint.commands.lint import targets as module
+from kubesched_lint.commands.fleet import judge as module
+from kubesched_lint.commands.fleet.executors import executor_of
+from kubesched_lint.commands.fleet.judge import PairOutcome, judge_pair
+from kubesched_lint.commands.fleet.plan import FleetPlan, Pair
+from kubesched_lint.commands.fleet.run import FleetRun, judge_plan
+from kubesched_lint.commands.fleet.tasks import Task
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.run import Request, Shared
-from kubesched_lint.commands.lint.targets import TargetOutcome, TargetWork, check_target, check_targets
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Report, Severity, Summary, pattern
 from kubesched_lint.linter.causes import one_per_cause
-from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.options import BaselineError, Options
 from kubesched_lint.report.findings import as_github, as_json, as_junit, as_markdown, as_text
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import exit_code, summary_of
@@ -152,28 +156,29 @@ def test_every_report_for_people_has_the_question_of_each_target(render: Any) ->
         assert f"complete in {name}? (in {name})" in shown.replace("\\", "")
 
 
-def test_processes_give_the_same_report(repo: Path) -> None:
-    work = [
-        TargetWork(name, Request((folder,), f"clusters/{name}.yaml"), Options(), Rulebook.shipped(), True)
-        for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
-    ]
-    assert check_targets(work, summary_of, 2) == check_targets(work, summary_of, 1)
+def judged(plan: FleetPlan, jobs: int, reasons: list[str] | None = None) -> FleetRun:
+    with executor_of(f"processes:{jobs}" if jobs > 1 else "serial", jobs) as executor:
+        return judge_plan(plan, summary_of, executor, lost=[].append if reasons is None else reasons.append)
 
 
 @pytest.fixture
-def work(repo: Path) -> list[TargetWork]:
-    return [
-        TargetWork(name, Request((folder,), f"clusters/{name}.yaml"), Options(), Rulebook.shipped())
+def plan(repo: Path) -> FleetPlan:
+    """Two targets with different sets, each with its cluster."""
+    pairs = (
+        Pair(name, Request((folder,), f"clusters/{name}.yaml", is_one_of_many=True), Options())
         for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
-    ]
+    )
+    return FleetPlan(tuple(pairs), Rulebook.shipped(), names_files=True)
 
 
-def _stumbling(
-    parent: int, stumble: Callable[[], object], work: TargetWork, shared: Shared | None = None
-) -> TargetOutcome:
-    if os.getpid() != parent and work.name == "edge":
+def test_processes_give_the_same_report(plan: FleetPlan) -> None:
+    assert judged(plan, 2) == judged(plan, 1)
+
+
+def _stumbling(parent: int, stumble: Callable[[], object], pair: Pair, task: Task, shared: Shared) -> PairOutcome:
+    if os.getpid() != parent and pair.name == "edge":
         stumble()
-    return check_target(work, shared)
+    return judge_pair(pair, task, shared)
 
 
 def _raises() -> None:
@@ -189,30 +194,45 @@ def _raises() -> None:
     ],
 )
 def test_what_a_worker_does_not_do_is_done_here_and_said_once(
-    work: list[TargetWork], stumble: Callable[[], object], why: str, monkeypatch: pytest.MonkeyPatch
+    plan: FleetPlan, stumble: Callable[[], object], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = check_targets(work, summary_of)
-    monkeypatch.setattr(module, "check_target", partial(_stumbling, os.getpid(), stumble))
+    alone = judged(plan, 1)
+    monkeypatch.setattr(module, "judge_pair", partial(_stumbling, os.getpid(), stumble))
     reasons: list[str] = []
-    assert check_targets(work, summary_of, 2, lost=reasons.append) == alone
+    assert judged(plan, 2, reasons) == alone
     assert len(reasons) == 1
     assert re.fullmatch(rf"edge(, prod-eu)?: linted in this process, because {re.escape(why)}", reasons[0])
 
 
-def test_what_fails_here_too_fails_as_in_one_process(work: list[TargetWork], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "check_target", _always_fails)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_fails_here_too_is_an_error_of_each_target(
+    plan: FleetPlan, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "judge_pair", _always_fails)
+    errors = judged(plan, jobs).report.errors
+    assert [error.place for error in errors] == ["clusters/prod-eu.yaml", "clusters/edge.yaml"]
+    assert all(error.message.startswith("linting failed with ZeroDivisionError: ") for error in errors)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_wrong_for_all_ends_the_run(plan: FleetPlan, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "judge_pair", _has_no_baseline)
     reasons: list[str] = []
-    with pytest.raises(ZeroDivisionError):
-        check_targets(work, summary_of, 2, lost=reasons.append)
+    with pytest.raises(BaselineError):
+        judged(plan, jobs, reasons)
     assert not reasons
 
 
-def _always_fails(_: TargetWork, __: Shared) -> TargetOutcome:
+def _always_fails(*_: object) -> PairOutcome:
     raise ZeroDivisionError
 
 
-def test_without_further_processes_all_is_done_here(work: list[TargetWork], monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = check_targets(work, summary_of)
+def _has_no_baseline(*_: object) -> PairOutcome:
+    raise BaselineError("known.json: not JSON")
+
+
+def test_without_further_processes_all_is_done_here(plan: FleetPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = judged(plan, 1)
     started: list[object] = []
 
     def start(self: Any, real: Callable[[Any], None] = BaseProcess.start) -> None:
@@ -223,7 +243,7 @@ def test_without_further_processes_all_is_done_here(work: list[TargetWork], monk
 
     monkeypatch.setattr(BaseProcess, "start", start)
     reasons: list[str] = []
-    assert check_targets(work, summary_of, 2, lost=reasons.append) == alone
+    assert judged(plan, 2, reasons) == alone
     assert reasons == [
         "edge, prod-eu: linted in this process, because a worker failed with BlockingIOError: no more processes"
     ]

@@ -283,7 +283,7 @@ def test_fleet_asks_for_what_is_missing(repo: Path) -> None:
         ("--clusters", "clusters", "--target", "edge"): "a target names its cluster; leave out --clusters",
         ("--no-config",): "Missing option '--clusters'",
         ("--no-config", "--target", "edge"): "has no [[targets]]",
-        ("--executor", "dask://a:1"): "error: --executor dask://a:1: targets run in processes[:N] or serial",
+        ("--executor", "ray"): "error: --executor ray: unknown; use processes[:N], threads[:N], serial, dask://",
     }.items():
         done = fleet(*args)
         assert (done.exit_code, words in done.stderr) == (2, True), done.stderr

@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.fleet.plan import FleetPlan, Pair
+from kubesched_lint.commands.fleet.tasks import tasks_of
 from kubesched_lint.commands.lint import run as lint_run
 from kubesched_lint.commands.lint.run import Request
-from kubesched_lint.commands.lint.targets import TargetWork, _batches
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 from tests.teams import workload, write_repo, write_team
@@ -109,9 +110,9 @@ def test_targets_with_the_same_paths_are_decoded_once_and_each_cluster_is_read_o
         decoded.append(args)
         return make(*args, **more)  # type: ignore[arg-type]
 
-    def opening(path: str, options: object) -> object:
+    def opening(path: str, *options: object) -> object:
         opened.append(path)
-        return read(path, options)  # type: ignore[arg-type]
+        return read(path, *options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lint_run, "manifest_set", counting)
     monkeypatch.setattr(lint_run, "open_cluster", opening)
@@ -131,5 +132,6 @@ def test_targets_with_declared_groups_share_a_cluster(repo: Path, command: str, 
 
 def test_overlapping_targets_have_one_worker() -> None:
     paths = {"a": ("x",), "b": ("x/y", "z"), "c": ("w",), "d": ("z",), "e": ("x2",)}
-    work = [TargetWork(name, Request(given), Options(), Rulebook.shipped()) for name, given in paths.items()]
-    assert [[one.name for one in batch] for batch in _batches(work, 2)] == [["a", "b", "d"], ["c"], ["e"]]
+    pairs = tuple(Pair(name, Request(given), Options()) for name, given in paths.items())
+    tasks = tasks_of(FleetPlan(pairs, Rulebook.shipped()), 2, see_files=True)
+    assert [[pair.name for pair in task.pairs] for task in tasks] == [["a", "b", "d"], ["c"], ["e"]]

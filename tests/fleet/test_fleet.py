@@ -15,30 +15,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kubesched_lint.commands.fleet import judge as judging
 from kubesched_lint.commands.fleet import run as module
-from kubesched_lint.commands.fleet.executors import executor_of
-from kubesched_lint.commands.fleet.run import (
-    FleetError,
-    FleetExecutor,
-    FleetOutcome,
-    Work,
-    clusters_in,
-    lint_as_data,
-    lint_clusters,
-    lint_fleet,
-)
-from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.commands.fleet.executors import OwnWorkers, RemoteWorkers, TaskExecutor, executor_of
+from kubesched_lint.commands.fleet.judge import PairOutcome, judge_as_data, judge_pair, judge_task
+from kubesched_lint.commands.fleet.plan import FleetError, Pair, clusters_in
+from kubesched_lint.commands.fleet.tasks import Task
+from kubesched_lint.commands.lint.run import Request, Shared, check
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.options import Options
 from kubesched_lint.report.findings.context import RenderContext
-from kubesched_lint.report.fleet import fleet_of, render_json, render_text, worst_exit_code
-from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.report.findings.footer import exit_code
+from kubesched_lint.report.fleet import render_json, render_text
+from tests.fleet.judging import BOOK, fleet_of, on_clusters
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 SHOP = str(ROOT / "fixtures/shop")
 CLUSTERS = ROOT / "fixtures/clusters"
-BOOK = Rulebook.shipped()
 
 
 @pytest.fixture(scope="module")
@@ -54,32 +48,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there
 
 
-def results(outcomes: tuple[FleetOutcome, ...]) -> list[tuple[str, Report]]:
+def results(outcomes: tuple[PairOutcome, ...]) -> list[tuple[str, Report]]:
     """Without the age of the snapshot, which grows while we look."""
     return [(o.name, replace(o.report, summary=replace(o.report.summary, cluster=""))) for o in outcomes]
 
 
 def run(
-    folder: Path, chosen: FleetExecutor | None = None, lost: Callable[[str], None] = pytest.fail
-) -> tuple[FleetOutcome, ...]:
-    return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, executor=chosen, lost=lost)
+    folder: Path, chosen: TaskExecutor | None = None, lost: Callable[[str], None] = pytest.fail
+) -> tuple[PairOutcome, ...]:
+    return on_clusters(SHOP, str(folder), chosen, lost).outcomes
 
 
 @pytest.fixture(scope="module")
-def outcomes(folder: Path) -> tuple[FleetOutcome, ...]:
+def outcomes(folder: Path) -> tuple[PairOutcome, ...]:
     """Of one process, without an executor."""
     return run(folder)
 
 
 @pytest.fixture(scope="module")
-def alone(outcomes: tuple[FleetOutcome, ...]) -> list[tuple[str, Report]]:
+def alone(outcomes: tuple[PairOutcome, ...]) -> list[tuple[str, Report]]:
     return results(outcomes)
 
 
-def test_every_cluster_gets_the_report_of_lint(outcomes: tuple[FleetOutcome, ...]) -> None:
+def test_every_cluster_gets_the_report_of_lint(outcomes: tuple[PairOutcome, ...]) -> None:
     assert [o.name for o in outcomes] == ["broken", "dump", "sketch", "whole"]
     for outcome in outcomes:
-        single = check(Request((SHOP,), outcome.path), Options(), BOOK)
+        single = check(Request((SHOP,), outcome.cluster), Options(), BOOK)
         # How to mend is said where it can be done: by lint.
         notes = tuple(note for note in single.summary.notes if "--diff shows how" not in note)
         single = replace(single, summary=replace(single.summary, notes=notes))
@@ -96,63 +90,63 @@ def test_the_executor_does_not_matter(folder: Path, alone: list[tuple[str, Repor
 
 def test_workers_that_do_not_see_our_files_are_sent_them(folder: Path, alone: list[tuple[str, Report]]) -> None:
     with ThreadPoolExecutor(1) as executor:
-        seen: list[Work] = []
+        seen: list[Task] = []
 
         class Elsewhere(Executor):
             def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
                 seen.extend(args)
                 return executor.submit(fn, *args, **kwargs)
 
-        assert results(run(folder, FleetExecutor(Elsewhere(), 4, is_remote=True))) == alone
-    assert all(cluster.files for work in seen for cluster in work.clusters)
+        assert results(run(folder, RemoteWorkers(Elsewhere(), 4))) == alone
+    assert all(task.brought.files[pair.request.cluster or ""] for task in seen for pair in task.pairs)
 
 
 # --- workers that die -----------------------------------------------------------------------------------------------
 
 
-def _dies(parent: int, work: Work) -> tuple[FleetOutcome, ...]:
-    """In a worker, of the work on ``dump``."""
-    if any(cluster.name == "dump" for cluster in work.clusters) and os.getpid() != parent:
+def _dies(parent: int, task: Task) -> tuple[PairOutcome, ...]:
+    """In a worker, of the task with ``dump``."""
+    if any(pair.name == "dump" for pair in task.pairs) and os.getpid() != parent:
         os._exit(9)
-    return lint_clusters(work)
+    return judge_task(task)
 
 
-def _as_data(function: Callable[[Work], Any], work: Work) -> bytes:
+def _as_data(function: Callable[[Task], Any], task: Task) -> bytes:
     import msgspec
 
-    return msgspec.msgpack.encode(function(work))
+    return msgspec.msgpack.encode(function(task))
 
 
 class Replacing(Executor):
-    """Hands ``lint_clusters`` over as another function, to a remote worker as one that brings back data."""
+    """Hands ``judge_task`` over as another function, to a remote worker as one that brings back data."""
 
-    def __init__(self, inner: Executor, function: Callable[[Work], Any]) -> None:
+    def __init__(self, inner: Executor, function: Callable[[Task], Any]) -> None:
         self._inner, self._function = inner, function
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        assert fn in (lint_clusters, lint_as_data)
-        function = self._function if fn is lint_clusters else partial(_as_data, self._function)
+        assert fn in (judge_task, judge_as_data)
+        function = self._function if fn is judge_task else partial(_as_data, self._function)
         return self._inner.submit(function, *args, **kwargs)
 
 
 def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, Report]]) -> None:
     reasons: list[str] = []
     with ProcessPoolExecutor(2) as executor:
-        chosen = FleetExecutor(Replacing(executor, partial(_dies, os.getpid())), 2)
+        chosen = OwnWorkers(Replacing(executor, partial(_dies, os.getpid())), 2)
         assert results(run(folder, chosen, reasons.append)) == alone
     (reason,) = reasons
     assert "dump" in reason
     assert "a worker died" in reason
 
 
-def _of_another_version(work: Work) -> tuple[FleetOutcome, ...]:
-    return lint_clusters(replace(work, version="0.0.1"))
+def _of_another_version(task: Task) -> tuple[PairOutcome, ...]:
+    return judge_task(replace(task, version="0.0.1"))
 
 
 def test_a_worker_of_another_version_is_not_trusted(folder: Path, alone: list[tuple[str, Report]]) -> None:
     reasons: list[str] = []
     with ThreadPoolExecutor(1) as executor:
-        assert results(run(folder, FleetExecutor(Replacing(executor, _of_another_version)), reasons.append)) == alone
+        assert results(run(folder, OwnWorkers(Replacing(executor, _of_another_version)), reasons.append)) == alone
     assert len(reasons) == 1
     assert reasons[0].startswith("broken, dump, sketch and 1 more: linted in this process, because")
     assert "the worker has kubesched-lint" in reasons[0]
@@ -167,19 +161,22 @@ def test_work_that_nobody_does_any_more_is_done_here(
 
     monkeypatch.setattr(module, "_LOOK_AFTER", 0.01)
     reasons: list[str] = []
-    assert results(run(folder, FleetExecutor(Silent(), 4, is_alive=lambda: False), reasons.append)) == alone
+    assert results(run(folder, OwnWorkers(Silent(), 4, is_alive=lambda: False), reasons.append)) == alone
     assert "a worker died" in reasons[0]
 
 
-def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(work: Work) -> tuple[FleetOutcome, ...]:
-        if work.clusters[0].name == "dump":
+@pytest.mark.parametrize("is_serial", [False, True])
+def test_what_fails_here_too_is_an_error_of_that_cluster_alone(
+    folder: Path, is_serial: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(pair: Pair, task: Task, shared: Shared) -> PairOutcome:
+        if pair.name == "dump":
             raise MemoryError("too much")
-        return lint_clusters(work)
+        return judge_pair(pair, task, shared)
 
-    monkeypatch.setattr(module, "lint_clusters", fails)
+    monkeypatch.setattr(judging, "judge_pair", fails)
     with ThreadPoolExecutor(1) as executor:
-        outcomes = run(folder, FleetExecutor(executor, 4), lambda _: None)
+        outcomes = run(folder, None if is_serial else OwnWorkers(executor, 4), lambda _: None)
     by_name = {outcome.name: outcome.report for outcome in outcomes}
     assert by_name["dump"].errors[0].message == "linting failed with MemoryError: too much"
     assert by_name["sketch"].findings
@@ -207,14 +204,12 @@ def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
 ) -> None:
     name = f"dask://{dask.scheduler_address.removeprefix('tcp://')}"
     with executor_of(name, 4) as chosen:
-        assert (chosen.workers, chosen.is_remote, chosen.is_alive()) == (2, True, True)
+        assert isinstance(chosen, RemoteWorkers)
+        assert (chosen.workers, chosen.sees_files, chosen.is_alive()) == (2, False, True)
         assert results(run(folder, chosen)) == alone
-        assert chosen.pool is not None
         # Whichever worker takes the dump is killed as often as Dask tries it; then we do it.
         reasons: list[str] = []
-        dying = FleetExecutor(
-            Replacing(chosen.pool, partial(_dies, os.getpid())), 2, is_remote=True, is_alive=chosen.is_alive
-        )
+        dying = RemoteWorkers(Replacing(chosen.pool, partial(_dies, os.getpid())), 2, chosen.is_alive)
         assert results(run(folder, dying, reasons.append)) == alone
         assert any("dump" in line and "KilledWorker" in line for line in reasons)
 
@@ -234,7 +229,7 @@ def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.Mon
 # --- what people see ------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_rules_by_clusters(outcomes: tuple[FleetOutcome, ...]) -> None:
+def test_the_table_has_rules_by_clusters(outcomes: tuple[PairOutcome, ...]) -> None:
     text = "".join(render_text(fleet_of(outcomes), RenderContext()))
     lines = text.splitlines()
     head = next(line for line in lines if line.split() == ["broken", "dump", "sketch", "whole"])
@@ -262,8 +257,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
     for name, zones in (("big", "[a, b]"), ("small", "[c]"), ("tiny", "[c]")):
         head = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
         (clusters / f"{name}.yaml").write_text(f"{head}nodes: [{{name: w, zones: {zones}}}]\n")
-    outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, executor=None)
-    text = "".join(render_text(fleet_of(outcomes), RenderContext()))
+    text = "".join(render_text(on_clusters(str(manifest), str(clusters)), RenderContext()))
     reasons = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
     assert [line.partition(" default/web ")[2] for line in reasons] == [
         "stay Pending: each needs a zone of its own, and there are 2 that it can use (in big)",
@@ -272,7 +266,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
     assert ["2 of 4 pods" in line for line in reasons] == [True, False]
 
 
-def test_many_clusters_become_several_tables_that_fit(outcomes: tuple[FleetOutcome, ...]) -> None:
+def test_many_clusters_become_several_tables_that_fit(outcomes: tuple[PairOutcome, ...]) -> None:
     many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))
     lines = "".join(render_text(fleet_of(many), RenderContext(width=80))).splitlines()
     tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line and ":" not in line]
@@ -281,7 +275,7 @@ def test_many_clusters_become_several_tables_that_fit(outcomes: tuple[FleetOutco
     assert " ".join(tables).split() == [f"cluster-number-{n}" for n in range(9)]
 
 
-def test_json_holds_the_reports_and_the_table(outcomes: tuple[FleetOutcome, ...]) -> None:
+def test_json_holds_the_reports_and_the_table(outcomes: tuple[PairOutcome, ...]) -> None:
     found = json.loads("".join(render_json(fleet_of(outcomes), RenderContext())))
     assert found["table"]["anti-affinity-exceeds-domains"]["sketch"] == {"error": 1}
     assert [c["name"] for c in found["clusters"]] == ["broken", "dump", "sketch", "whole"]
@@ -289,18 +283,18 @@ def test_json_holds_the_reports_and_the_table(outcomes: tuple[FleetOutcome, ...]
     assert found["clusters"][2]["report"]["findings"]
 
 
-def test_the_exit_code_is_the_worst(outcomes: tuple[FleetOutcome, ...]) -> None:
+def test_the_exit_code_is_the_worst(outcomes: tuple[PairOutcome, ...]) -> None:
     of = {o.name: o for o in outcomes}
-    assert worst_exit_code([of["sketch"]], Severity.ERROR) == 1
-    assert worst_exit_code([of["sketch"], of["broken"]], None) == 2
-    assert worst_exit_code([of["sketch"]], None) == 0
+    assert exit_code(fleet_of((of["sketch"],)).report, Severity.ERROR) == 1
+    assert exit_code(fleet_of((of["sketch"], of["broken"])).report, None) == 2
+    assert exit_code(fleet_of((of["sketch"],)).report, None) == 0
 
 
 def test_names_that_would_be_one_keep_their_endings(tmp_path: Path) -> None:
     for name in ("a.json", "a.yaml", "b.json.gz", ".hidden.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "empty").mkdir()
-    assert [c.name for c in clusters_in(str(tmp_path))] == ["a.json", "a.yaml", "b"]
+    assert [name for name, _ in clusters_in(str(tmp_path))] == ["a.json", "a.yaml", "b"]
 
 
 @pytest.mark.parametrize(

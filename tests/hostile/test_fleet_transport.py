@@ -15,21 +15,13 @@ import msgspec
 import pytest
 
 from kubesched_lint.commands.fleet import executors
-from kubesched_lint.commands.fleet import run as module
-from kubesched_lint.commands.fleet.executors import executor_of
-from kubesched_lint.commands.fleet.run import (
-    FleetError,
-    FleetExecutor,
-    FleetOutcome,
-    Work,
-    clusters_in,
-    lint_as_data,
-    lint_clusters,
-    lint_fleet,
-)
+from kubesched_lint.commands.fleet import judge as module
+from kubesched_lint.commands.fleet.executors import RemoteWorkers, TaskExecutor, executor_of
+from kubesched_lint.commands.fleet.judge import PairOutcome, judge_as_data, judge_task
+from kubesched_lint.commands.fleet.plan import FleetError
+from kubesched_lint.commands.fleet.tasks import Task
 from kubesched_lint.findings import Report
-from kubesched_lint.linter.options import Options
-from kubesched_lint.rulebook.own import rulebook_with
+from tests.fleet.judging import on_clusters
 
 ROOT = Path(__file__).parents[2]
 POD = (
@@ -50,11 +42,11 @@ def place(tmp_path: Path) -> Path:
 class Worker(Executor):
     """A remote worker that brings back, or raises, whatever it likes."""
 
-    def __init__(self, act: Callable[[Callable[[Work], bytes], Work], object]) -> None:
+    def __init__(self, act: Callable[[Callable[[Task], bytes], Task], object]) -> None:
         self._act = act
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        assert fn is lint_as_data
+        assert fn is judge_as_data
         future: Future[Any] = Future()
         try:
             future.set_result(self._act(fn, args[0]))
@@ -63,17 +55,14 @@ class Worker(Executor):
         return future
 
 
-def run(place: Path, executor: FleetExecutor | None) -> tuple[list[str], tuple[FleetOutcome, ...]]:
+def run(place: Path, executor: TaskExecutor | None) -> tuple[list[str], tuple[PairOutcome, ...]]:
     reasons: list[str] = []
-    clusters = clusters_in(str(place / "clusters"))
-    book = rulebook_with()
-    return reasons, lint_fleet(
-        [str(place / "pod.yaml")], clusters, Options(), book, executor=executor, lost=reasons.append
-    )
+    done = on_clusters(str(place / "pod.yaml"), str(place / "clusters"), executor, reasons.append)
+    return reasons, done.outcomes
 
 
-def raising(error: BaseException) -> Callable[[Any, Work], object]:
-    def act(honest: Any, work: Work) -> object:
+def raising(error: BaseException) -> Callable[[Any, Task], object]:
+    def act(honest: Any, work: Task) -> object:
         raise error
 
     return act
@@ -91,27 +80,27 @@ class Trap:
 
 def test_an_honest_worker_is_believed(place: Path) -> None:
     _, alone = run(place, None)
-    reasons, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
+    reasons, outcomes = run(place, RemoteWorkers(Worker(lambda honest, work: honest(work)), 2))
     assert reasons == []
     assert outcomes == alone
     assert all(outcome.report.findings for outcome in outcomes)
 
 
-def other_names(honest: Any, work: Work) -> bytes:
-    found = msgspec.msgpack.decode(honest(work), type=tuple[FleetOutcome, ...])
-    return msgspec.msgpack.encode([FleetOutcome("other", outcome.path, outcome.report) for outcome in found])
+def other_names(honest: Any, work: Task) -> bytes:
+    found = msgspec.msgpack.decode(honest(work), type=tuple[PairOutcome, ...])
+    return msgspec.msgpack.encode([PairOutcome("other", outcome.cluster, outcome.report) for outcome in found])
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda honest, work: lint_clusters(work), "its result is not a report but a tuple"),
+        (lambda honest, work: judge_task(work), "its result is not a report but a tuple"),
         (lambda honest, work: None, "its result is not a report but a NoneType"),
         (lambda honest, work: b"", "its result is not a report"),
         (lambda honest, work: honest(work)[:-20], "its result is not a report"),
         (lambda honest, work: honest(work) + b"\x00", "its result is not a report"),
         (lambda honest, work: msgspec.msgpack.encode([1, 2]), "its result is not a report"),
-        (lambda honest, work: msgspec.msgpack.encode([{"name": "one", "path": "x", "report": {"findings": 3}}]),
+        (lambda honest, work: msgspec.msgpack.encode([{"name": "one", "cluster": "x", "report": {"findings": 3}}]),
          "its result is not a report"),
         (lambda honest, work: b"\x91" * 100_000, "its result is not a report"),
         (lambda honest, work: b"\xdd\xff\xff\xff\xff", "its result is not a report"),
@@ -126,10 +115,10 @@ def other_names(honest: Any, work: Work) -> bytes:
     ],
 )  # fmt: skip
 def test_whatever_else_comes_back_is_one_line_and_done_here(
-    place: Path, act: Callable[[Any, Work], object], words: str
+    place: Path, act: Callable[[Any, Task], object], words: str
 ) -> None:
     _, alone = run(place, None)
-    reasons, outcomes = run(place, FleetExecutor(Worker(act), 1, is_remote=True))
+    reasons, outcomes = run(place, RemoteWorkers(Worker(act), 1))
     assert outcomes == alone
     assert [line.partition(": linted in this process")[0] for line in reasons] == ["one, two"]
     assert all(words in line and "\n" not in line and len(line) < 500 for line in reasons)
@@ -137,7 +126,7 @@ def test_whatever_else_comes_back_is_one_line_and_done_here(
 
 def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
     trap = pickle.dumps(Trap(tmp_path / "sprung"))
-    reasons, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: trap), 1, is_remote=True))
+    reasons, outcomes = run(place, RemoteWorkers(Worker(lambda honest, work: trap), 1))
     assert [line.partition(":")[0] for line in reasons] == ["one, two"]
     assert all(outcome.report.findings for outcome in outcomes)
     assert not (tmp_path / "sprung").exists()
@@ -145,7 +134,7 @@ def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
 
 def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGEST_WHOLE", 1 << 20)
-    reasons, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
+    reasons, _ = run(place, RemoteWorkers(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1))
     assert ["its result is larger than 1 MiB" in line for line in reasons] == [True]
 
 
@@ -163,7 +152,9 @@ def test_which_addresses_are_this_machine(address: str, is_here: bool) -> None:
 
 
 def test_a_warning_comes_before_the_work(place: Path) -> None:
-    reasons, _ = run(place, FleetExecutor(warning="dask://scheduler:8786: sent in clear"))
+    reasons, _ = run(
+        place, RemoteWorkers(Worker(lambda honest, work: honest(work)), warning="dask://scheduler:8786: sent in clear")
+    )
     assert reasons == ["dask://scheduler:8786: sent in clear"]
 
 
@@ -199,6 +190,7 @@ def test_what_is_sent_in_clear_is_said_aloud(
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(distributed, "Client", Client)
     with executor_of(name, 2) as executor:
+        assert executor is not None
         assert ("sent unencrypted" in executor.warning, name in executor.warning) == (is_warned, is_warned)
     address, security = Client.asked
     assert address == target

@@ -14,7 +14,7 @@ import pytest
 
 SERVED = """
 import time
-from kubesched_lint.commands.lint.workers import Workers
+from kubesched_lint.commands.fleet.workers import Workers
 pool = Workers(2)
 list(pool.map(time.sleep, [0.05] * 4))
 print(*pool._processes, flush=True)

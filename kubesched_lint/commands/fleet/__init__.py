@@ -1,1 +1,1 @@
-"""``fleet``: one set of manifests against many clusters."""
+"""Many sets on many clusters: a plan of pairs, those who judge them, one report. Read plan, tasks, judge, run."""

@@ -1,17 +1,23 @@
-"""The executors of a fleet: this process, threads, processes, or the workers of a running Dask cluster."""
+"""Those who judge tasks: workers of this machine (threads, processes), or those of a running Dask cluster."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Protocol
 
-from kubesched_lint.commands.fleet.run import FleetError, FleetExecutor
-from kubesched_lint.commands.lint.workers import Workers, closing
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubesched_lint.commands.fleet.judge import PairOutcome, judge_as_data, judge_task, outcomes_in
+from kubesched_lint.commands.fleet.plan import FleetError
+from kubesched_lint.commands.fleet.tasks import Task
+from kubesched_lint.commands.fleet.workers import Workers, closing
 from kubesched_lint.engine.model.labels import go_int
+from kubesched_lint.project.owners import with_owners
 
 _DASK_SECONDS = 10.0
 _DASK = {"dask": "tcp", "dask+tls": "tls"}
@@ -22,40 +28,90 @@ _UNENCRYPTED = (
 KNOWN = "processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST:PORT"
 
 
-def processes_of(name: str) -> int:
-    """Return the number of processes that ``--executor`` names, 0 for one per core. Raises FleetError for others."""
-    kind, _, rest = name.partition(":")
-    number = 1 if name == "serial" else go_int(rest) or -1 if rest else 0
-    if kind not in ("processes", "serial") or number < 0:
-        raise FleetError(f"--executor {name}: targets run in processes[:N] or serial")
-    return number
+class TaskExecutor(Protocol):
+    """Who judges tasks, ``workers`` at the same time."""
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def sees_files(self) -> bool:
+        """Return whether the workers read the files of this machine; else tasks bring them."""
+
+    @property
+    def warning(self) -> str:
+        """Return what the user must know before any task is submitted; empty if there is nothing."""
+
+    @property
+    def is_alive(self) -> Callable[[], bool]:
+        """Return a function that tells whether workers can still answer; called after a while without results."""
+
+    def submit(self, task: Task) -> Future[Any]:
+        """Begin a task. May raise anything: the task is then judged by this process."""
+
+    def outcomes(self, future: Future[Any], task: Task) -> tuple[PairOutcome, ...]:
+        """Return the outcomes of a task that has ended. Raises what the worker raised."""
+
+
+class OwnWorkers(Struct, frozen=True):
+    """Workers of this machine, whose results are believed: any pool of the standard library's kind."""
+
+    pool: Executor
+    workers: int = 1
+    is_alive: Callable[[], bool] = lambda: True
+    sees_files: bool = True
+    warning: str = ""
+
+    def submit(self, task: Task) -> Future[Any]:
+        return self.pool.submit(judge_task, task)
+
+    def outcomes(self, future: Future[Any], task: Task) -> tuple[PairOutcome, ...]:
+        outcomes: tuple[PairOutcome, ...] = future.result()
+        return outcomes
+
+
+class RemoteWorkers(Struct, frozen=True):
+    """Workers of other machines: they see none of our files, and their results are only data."""
+
+    pool: Executor
+    workers: int = 1
+    is_alive: Callable[[], bool] = lambda: True
+    sees_files: bool = False
+    warning: str = ""
+
+    def submit(self, task: Task) -> Future[Any]:
+        return self.pool.submit(judge_as_data, task)
+
+    def outcomes(self, future: Future[Any], task: Task) -> tuple[PairOutcome, ...]:
+        outcomes = outcomes_in(future.result(), task)
+        return tuple(replace(outcome, report=with_owners(outcome.report)) for outcome in outcomes)
 
 
 @contextmanager
-def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
-    """Yield the executor that ``--executor`` names, for this number of clusters. Raises FleetError."""
+def executor_of(name: str, pairs: int) -> Iterator[TaskExecutor | None]:
+    """Yield the executor that ``--executor`` names, for this number of pairs; None: this process. Raises FleetError."""
     kind, _, rest = name.partition(":")
     if kind in _DASK and rest.startswith("//"):
         with _dask(kind, rest[2:]) as dask:
             yield dask
         return
-    if name == "serial" or (kind in ("processes", "threads") and clusters == 1):
-        yield FleetExecutor()
+    if name == "serial" or (kind in ("processes", "threads") and pairs == 1):
+        yield None
         return
     wanted = go_int(rest) or 0 if rest else os.cpu_count() or 1
     if kind not in ("processes", "threads") or wanted < 1:
         raise FleetError(f"--executor {name}: unknown; use {KNOWN}")
-    number = min(wanted, clusters)
+    number = min(wanted, pairs)
     if kind == "processes":
         with closing(Workers(number)) as workers:
-            yield FleetExecutor(workers, number, is_alive=workers.is_whole)
+            yield OwnWorkers(workers, number, workers.is_whole)
     else:
         with closing(ThreadPoolExecutor(number)) as threads:
-            yield FleetExecutor(threads, number)
+            yield OwnWorkers(threads, number)
 
 
 @contextmanager
-def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
+def _dask(kind: str, address: str) -> Iterator[RemoteWorkers]:
     """Yield an executor on a Dask cluster. Opens no port: a client connects to the scheduler for work and results."""
     name = f"--executor {kind}://{address}"
     try:
@@ -85,7 +141,7 @@ def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
             raise FleetError(f"{name}: the scheduler has no workers")
         pool = client.get_executor(pure=False)
         warning = "" if is_secret or _is_here(address) else f"{kind}://{address}: {_UNENCRYPTED}"
-        yield FleetExecutor(pool, workers(), is_remote=True, is_alive=lambda: workers() > 0, warning=warning)
+        yield RemoteWorkers(pool, workers(), lambda: workers() > 0, warning=warning)
     finally:
         client.close(timeout=2)
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.text import in_which
-from kubesched_lint.findings import Finding, InputError, Report, Summary
+from kubesched_lint.findings import Finding, Report, Summary
+from kubesched_lint.linter.environments import once_each
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
@@ -26,12 +27,12 @@ def merged(
     return Report(
         findings=merged_findings(reports),
         skipped=tuple(
-            replace(skip, reason=f"{skip.reason}{in_which(names, len(reports))}")
-            for skip, names in _shared(reports, lambda report: report.skipped)
+            replace(skip, reason=f"{skip.reason}{where}")
+            for skip, where in _once(reports, lambda report: report.skipped)
         ),
         errors=tuple(
-            replace(error, message=f"{error.message}{in_which(names, len(reports))}")
-            for error, names in merged_errors(reports)
+            replace(error, message=f"{error.message}{where}")
+            for error, where in _once(reports, lambda report: report.errors)
         ),
         summary=_summary({name: report.summary for name, report in reports.items()}, reads or {}, configuration),
     )
@@ -71,17 +72,10 @@ def _one(found: Mapping[str, Finding]) -> Finding:
     return replace(first, evidence=evidence, help=help_, fixes=fixes, targets=tuple(found))
 
 
-def merged_errors(reports: Mapping[str, Report]) -> Iterator[tuple[InputError, tuple[str, ...]]]:
-    """Yield (problem with the input, names of the reports that have it)."""
-    return _shared(reports, lambda report: report.errors)
-
-
-def _shared(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[tuple[H, tuple[str, ...]]]:
-    names: dict[H, list[str]] = {}
-    for name, one in of.items():
-        for item in dict.fromkeys(items(one)):
-            names.setdefault(item, []).append(name)
-    yield from ((item, tuple(named)) for item, named in names.items())
+def _once(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[tuple[H, str]]:
+    """Yield equal items of several once, with `` (in prod-eu)`` for those that only some have."""
+    each = (((name,), item) for name, one in of.items() for item in dict.fromkeys(items(one)))
+    yield from ((item, in_which(names or tuple(of), len(of))) for item, names in once_each(each, tuple(of)))
 
 
 def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configuration: str) -> Summary:
@@ -114,4 +108,4 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
 
 
 def _texts(of: Mapping[str, Summary], texts: Callable[[Summary], Iterable[str]]) -> Iterator[str]:
-    return (f"{text}{in_which(names, len(of))}" for text, names in _shared(of, texts))
+    return (f"{text}{where}" for text, where in _once(of, texts))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-from kubesched_lint.linter.options import Options
-from kubesched_lint.project.config import Given
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.sources.manifests.inputs import Progress
 
 if TYPE_CHECKING:
+    from kubesched_lint.linter.options import Options
+    from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
+    from kubesched_lint.project.config import Given
+    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.sources.clusters.read import Contents
+    from kubesched_lint.sources.manifests.inputs import Input, Progress
 
 
 class Request(Struct, frozen=True):
@@ -45,6 +48,24 @@ class Request(Struct, frozen=True):
     """Whether it is an error that no workload was read beside what makes pods and was not judged."""
     is_one_of_many: bool = False
     """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
+    clusters_beside: tuple[str, ...] = ()
+    """The clusters of other runs that lie among the manifests, and are none."""
+
+
+def reading_of(request: Request, options: Options) -> Hashable:
+    """Return what decides which files are read as manifests: requests that have it in common read the same ones."""
+    excluded = options.exclude, options.include_tests
+    return request.paths, request.render, request.force_exclude, options.applied, *excluded
+
+
+class Brought(Struct, frozen=True):
+    """What another process has read for some requests. What is not in it is read from the disk."""
+
+    sets: Mapping[Hashable, tuple[Input, ...]] = field(default_factory=dict)
+    """``reading_of`` a request → what is read as its manifests."""
+    files: Contents = field(default_factory=dict)
+    known: tuple[KnownFinding, ...] | None = None
+    """The entries of the baseline."""
 
 
 class Before(Struct, frozen=True):

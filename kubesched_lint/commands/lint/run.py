@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.clock import now
 from kubesched_lint.commands.lint.exceptions import counting_again, with_ended_entries, with_exceptions
 from kubesched_lint.commands.lint.freshness import judged_now
-from kubesched_lint.commands.lint.known import Compared, compared
+from kubesched_lint.commands.lint.known import compared
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
@@ -21,14 +21,13 @@ from kubesched_lint.commands.lint.remarks import (
     skipped_documents,
     with_unused_baseline,
 )
-from kubesched_lint.commands.lint.request import Before
+from kubesched_lint.commands.lint.request import Before, Brought, reading_of
 from kubesched_lint.commands.lint.request import Request as Request
 from kubesched_lint.commands.lint.unjudged import covering, requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.releases import judged_by
-from kubesched_lint.engine.cluster.cluster import LIVE, Cluster, ClusterError
-from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+from kubesched_lint.engine.base.releases import judged_by, minor_of
+from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
 from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.world import World
@@ -38,28 +37,34 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.proposed import is_any_written
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.project.baseline import KnownFinding, read_baseline
+from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
-from kubesched_lint.rulebook.library import Rule, Rulebook
-from kubesched_lint.sources.manifests.document import Skipped
-from kubesched_lint.sources.manifests.inputs import InputFile, Progress
-from kubesched_lint.sources.manifests.loader import Entry, documents_of, find_files
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.sources.manifests.loader import InputFile, documents_of, find_files
 from kubesched_lint.sources.manifests.meant import Scope
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.cache import CacheFolder
+    from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
+    from kubesched_lint.engine.cluster.cluster import Cluster
+    from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
+    from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
-
-Found = InputFile | Skipped | InputError
+    from kubesched_lint.rulebook.library import Rule
+    from kubesched_lint.sources.clusters.read import Contents
+    from kubesched_lint.sources.manifests.inputs import Input, Progress
+    from kubesched_lint.sources.manifests.loader import Entry
 
 
 class Shared(Struct):
-    """What several targets read once: the clusters, and the manifests of targets with the same paths and settings."""
+    """What several runs read once: the clusters, and the manifests of those with the same paths and settings."""
 
+    brought: Brought = field(default_factory=Brought)
     clusters: list[Inputs] = field(default_factory=list)
-    sets: dict[object, ManifestSet] = field(default_factory=dict)
+    sets: list[tuple[tuple[object, ...], ManifestSet]] = field(default_factory=list)
+    """(What decides which files are read, which of their documents and as what; the set): own cards have no hash."""
 
     def lender(self, request: Request, options: Options) -> Inputs:
         """Return the inputs with the cluster of a request."""
@@ -67,8 +72,18 @@ class Shared(Struct):
         for inputs in self.clusters:
             if (inputs.request.cluster, inputs.request.cluster_options) == asked:
                 return inputs
-        self.clusters.append(Inputs(request, options, ()))
+        self.clusters.append(Inputs(request, options, (), self))
         return self.clusters[-1]
+
+    def entries(self, baseline: str, rulebook: Rulebook) -> Sequence[KnownFinding]:
+        """Return the entries of a baseline. Raises BaselineError."""
+        return read_baseline(baseline, rulebook) if self.brought.known is None else self.brought.known
+
+    def forget_cluster(self, path: str | None) -> None:
+        self.clusters = [inputs for inputs in self.clusters if inputs.request.cluster != path]
+
+    def forget_sets(self, reading: Hashable) -> None:
+        self.sets = [(key, made) for key, made in self.sets if key[0] != reading]
 
 
 class Inputs(Struct, frozen=True, dict=True):
@@ -76,13 +91,13 @@ class Inputs(Struct, frozen=True, dict=True):
 
     request: Request
     options: Options
-    found: Iterable[Found]
+    found: Iterable[Input]
     """Read once: a list gives up each file when its documents are made."""
+    shared: Shared
     past: LintRun | None = None
     """The run before the change."""
     lender: Inputs | None = None
     """The inputs with the same cluster, so that it is read once."""
-    shared: Shared | None = None
 
     @cached_property
     def manifests(self) -> ManifestSet:
@@ -93,21 +108,14 @@ class Inputs(Struct, frozen=True, dict=True):
     def _read(self) -> ManifestSet:
         namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
         again = not self.request.mending  # a fix changes the files
-        key = (self.request.paths, self.request.render, self.request.force_exclude, version, self._reading)
-        if self.shared is not None and key in self.shared.sets:
-            return self.shared.sets[key]
-        made = manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
-        if self.shared is not None:
-            self.shared.sets[key] = made
+        key = (reading_of(self.request, self.options), version and minor_of(version), namespace, kinds)
+        made = next((made for known, made in self.shared.sets if known == key), None)
+        if made is None:
+            made = manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
+            self.shared.sets.append((key, made))
         return made
 
-    @property
-    def _reading(self) -> object:
-        """The options that decide which documents are read, and as what."""
-        options = self.options
-        return options.namespace, options.kinds, options.exclude, options.include_tests
-
-    def _drained(self) -> Iterator[Found]:
+    def _drained(self) -> Iterator[Input]:
         if not isinstance(self.found, list):
             yield from self.found
             return
@@ -124,7 +132,9 @@ class Inputs(Struct, frozen=True, dict=True):
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
-        return self.lender.opened if self.lender else open_cluster(self.request.cluster, self.request.cluster_options)
+        if self.lender:
+            return self.lender.opened
+        return open_cluster(self.request.cluster, self.request.cluster_options, self.shared.brought.files)
 
 
 class LintRun(Struct, frozen=True):
@@ -183,23 +193,23 @@ def checked(
     ``shared`` as in ``Inputs``.
     """
     options.rules(rulebook)  # before anything is read
-    if request.cluster is not None and (absent := _absent(request.cluster)):
-        return LintRun(absent, options, Inputs(request, options, []))
-    entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
-    before, lender = request.before, lender or (shared or Shared()).lender(request, options)
+    shared = shared or Shared()
+    is_brought = request.cluster in shared.brought.files
+    if request.cluster is not None and not is_brought and (absent := _absent(request.cluster)):
+        return LintRun(absent, options, Inputs(request, options, [], shared))
+    entries = None if request.baseline is None else shared.entries(request.baseline, rulebook)
+    before, lender = request.before, lender or shared.lender(request, options)
     changes = None if before is None else before.changes_now(request)
-    paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
-    scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
-    cache = request.cache
-    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
-    if cache or before:
+    files: Iterable[Input] | None = shared.brought.sets.get(reading_of(request, options))
+    files = input_of(request, options) if files is None else files
+    if request.cache or before:
         read = list(files)
         past = None if before is None else _past(before, request, read, lender)
-        material = Inputs(request, options, read, past, lender, shared)
-        report = _kept_or_made(material, read, rulebook) if cache else _made(material, rulebook)
+        material = Inputs(request, options, read, shared, past, lender)
+        report = _kept_or_made(material, read, rulebook) if request.cache else _made(material, rulebook)
     else:
         past = None
-        material = Inputs(request, options, files, lender=lender, shared=shared)
+        material = Inputs(request, options, files, shared, lender=lender)
         report = _made(material, rulebook)
     held = None if entries is None else _compared(report, entries, material, rulebook)
     report = with_ended_entries(held.report, options, rulebook) if held else report
@@ -219,13 +229,13 @@ def checked(
     return LintRun(report, options, material, held)
 
 
-def _past(before: Before, request: Request, files: Sequence[Found], lender: Inputs) -> LintRun | None:
+def _past(before: Before, request: Request, files: Sequence[Input], lender: Inputs) -> LintRun | None:
     """Return the run before the change, with its manifests; None if no change can matter."""
     from kubesched_lint.commands.lint.past import past_run
 
     def run(asked: Request, options: Options, rulebook: Rulebook) -> LintRun:
         if not asked.paths:
-            return LintRun(Report(), options, Inputs(asked, options, ()))
+            return LintRun(Report(), options, Inputs(asked, options, (), Shared()))
         shares = before.past is not None and before.past.shares_cluster
         found = checked(asked, options, rulebook, lender=lender if shares else None)
         _ = found.manifests  # read while the current folder is that of the copy
@@ -267,7 +277,7 @@ def _made(material: Inputs, rulebook: Rulebook) -> Report:
     return report_on(manifests, cluster, problem, material.options, rulebook, request.paths)
 
 
-def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) -> Report:
+def _kept_or_made(material: Inputs, files: Sequence[Input], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
     from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of
 
@@ -371,7 +381,7 @@ def files_of(
     progress: Progress | None = None,
     scope: Scope | None = None,
     cache: bool = True,
-) -> Iterator[Found]:
+) -> Iterator[Input]:
     """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
     store = users_cache if cache else None
@@ -382,7 +392,15 @@ def files_of(
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 
-def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:
+def input_of(request: Request, options: Options) -> Iterator[Input]:
+    """Yield what is read as the manifests of a request."""
+    paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
+    clusters = filter(None, [request.cluster, *request.clusters_beside])
+    scope, cache = scope_of(options, clusters, named_too=request.force_exclude), request.cache
+    return files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
+
+
+def entries_of(files: Iterable[Input], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:
     """Yield the documents of files from ``find_files``, and its other results unchanged; ``again`` as documents_of."""
     for found in files:
         if isinstance(found, InputFile):
@@ -391,16 +409,23 @@ def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED, *, again: bool = 
             yield found
 
 
-def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
-    """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
+def open_cluster(
+    path: str | None, cluster_options: ClusterOptions, contents: Contents | None = None
+) -> tuple[Cluster | None, tuple[InputError, ...]]:
+    """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler).
+
+    What ``contents`` has is not read from the disk.
+    """
     if path is None and not cluster_options.scheduler_config:
         return None, ()
     from kubesched_lint.sources.clusters.read import read_stated, stated_schedulers
 
     try:
         if path is not None:
-            return read_stated(path, cluster_options), ()
-        stated_schedulers(cluster_options)  # it decides nothing, but a fault in it must not stay unseen
+            return read_stated(path, cluster_options, contents=contents or {}), ()
+        stated_schedulers(
+            cluster_options, contents=contents or {}
+        )  # it decides nothing, but a fault in it must not stay unseen
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()

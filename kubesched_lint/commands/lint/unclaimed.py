@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.remarks import with_notes
-from kubesched_lint.commands.lint.run import Found, entries_of, scope_of
+from kubesched_lint.commands.lint.run import entries_of, scope_of
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import content, is_within
 from kubesched_lint.findings import InputError, Report
-from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.project.config import Target
 from kubesched_lint.sources.manifests.document import RENDERED, Document, sources_of
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.loader import find_files
+
+if TYPE_CHECKING:
+    from kubesched_lint.linter.options import Options
+    from kubesched_lint.project.config import Target
+    from kubesched_lint.sources.manifests.inputs import Input
 
 ERROR, NOTE = "error", "note"
 """The values of the configuration's key ``unclaimed``."""
@@ -81,7 +85,7 @@ def _beside(top: str, paths: frozenset[str], options: Options, clusters: Iterabl
     return _decoded(find_files([top], lambda path: path in paths or exclude(path), render=render, scope=scope), options)
 
 
-def _decoded(files: Iterable[Found], options: Options) -> ManifestSet:
+def _decoded(files: Iterable[Input], options: Options) -> ManifestSet:
     return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kubesched_lint.findings import Finding, Report
+from kubesched_lint.engine.base.text import in_which
+from kubesched_lint.findings import Finding, Report, Summary
 from kubesched_lint.linter.causes import members
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import by_place
@@ -22,10 +23,11 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     if left_out:  # an editor puts it at a file
         yield f"{visible(next(iter(context.files()), '.'))}:1:1: note left-out {visible(left_out)}\n"
     for finding in by_place(open_findings(report)):
-        yield _line(finding, report.summary.environments)
+        yield _line(finding, report.summary)
 
 
-def _line(finding: Finding, environments: Sequence[str]) -> str:
-    named = overlays(members(finding), environments)
-    text = f"{finding.severity.word} {finding.rule} {finding.message}{f' ({named})' if named else ''}"
+def _line(finding: Finding, summary: Summary) -> str:
+    named = overlays(members(finding), summary.environments)
+    where = (f" ({named})" if named else "") + in_which(finding.targets, len(summary.targets))
+    text = f"{finding.severity.word} {finding.rule} {finding.message}{where}"
     return f"{place(finding.location)}: {visible(text)}\n"

@@ -8,7 +8,7 @@ where only an item closes with a brace at column 9, and that of our own snapshot
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -37,9 +37,12 @@ from kubesched_lint.sources.objects.unpack import GZIP, UnpackError, gunzipped, 
 from kubesched_lint.sources.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.sources.sketches.fields import UnknownFieldError
 
-_SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 ABSENT = "there is no such file"
+Contents = Mapping[str, tuple[tuple[str, bytes], ...]]
+"""Path of a cluster, or of the configuration of its kube-scheduler → (path, content) of its files."""
+_ON_DISK: Contents = {}
 _CHUNK = 64 << 10
 """Of a large file at once: what it becomes fits into a cache of the processor, and no freed part of it is so large that
 the C library returns it to the system, which would fill it with zeros for the next chunk.
@@ -66,23 +69,35 @@ def read_cluster(path: str, *, elastic: bool | None = None, asked: Live | None =
     return _finished(collector, path, origins)
 
 
-def read_stated(path: str, cluster_options: ClusterOptions, *, asked: Live | None = None) -> Cluster:
-    """Return ``read_cluster`` with what the user says about it. Raises ClusterError."""
-    return stated(read_cluster(path, elastic=cluster_options.elastic, asked=asked), cluster_options)
+def read_stated(
+    path: str, cluster_options: ClusterOptions, *, asked: Live | None = None, contents: Contents = _ON_DISK
+) -> Cluster:
+    """Return ``read_cluster`` with what the user says about it. Raises ClusterError.
+
+    What ``contents`` has is not read from the disk.
+    """
+    elastic = cluster_options.elastic
+    if path in contents:
+        return stated(cluster_from(contents[path], path, elastic=elastic), cluster_options, contents)
+    return stated(read_cluster(path, elastic=elastic, asked=asked), cluster_options, contents)
 
 
-def stated(cluster: Cluster, cluster_options: ClusterOptions) -> Cluster:
+def stated(cluster: Cluster, cluster_options: ClusterOptions, contents: Contents = _ON_DISK) -> Cluster:
     """Return the cluster with the nodes that may come and the scheduler as the user says. Raises ClusterError."""
     cluster = cluster.as_stated(cluster_options)
     if not cluster_options.scheduler_config:
         return cluster
-    schedulers = stated_schedulers(cluster_options, cluster)
+    schedulers = stated_schedulers(cluster_options, cluster, contents)
     return replace(cluster, inventory=replace(cluster.inventory, schedulers=schedulers))
 
 
-def stated_schedulers(said: ClusterOptions, cluster: Cluster | None = None) -> tuple[SchedulerProfile, ...]:
+def stated_schedulers(
+    said: ClusterOptions, cluster: Cluster | None = None, contents: Contents = _ON_DISK
+) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of the configuration that the user names. Raises ClusterError."""
-    return read_scheduler_config(said.scheduler_config, scores_capacity=_scores_capacity(said, cluster))
+    path = said.scheduler_config
+    data = next((content for _, content in contents.get(path, ())), None)
+    return read_scheduler_config(path, data, scores_capacity=_scores_capacity(said, cluster))
 
 
 def _scores_capacity(said: ClusterOptions, cluster: Cluster | None) -> bool:
@@ -124,16 +139,17 @@ def _finished(collector: Collector, path: str, origins: Iterable[frozenset[str]]
 def _names(path: str) -> list[str]:
     if not os.path.isdir(path):
         return [path]
-    names = sorted(_inside(path))
+    names = sorted(files_inside(path))
     if not names:
         raise ClusterError(path, 0, 0, "the folder holds no .yaml, .yml, .json or .gz file")
     return names
 
 
-def _inside(folder: str) -> Iterator[str]:
+def files_inside(folder: str) -> Iterator[str]:
+    """Yield the files of a folder that are read as one cluster."""
     for parent, folders, names in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".")]
-        yield from (os.path.join(parent, name) for name in names if name.lower().endswith(_SUFFIXES))
+        yield from (os.path.join(parent, name) for name in names if name.lower().endswith(SUFFIXES))
 
 
 def _read_file(name: str, collector: Collector) -> frozenset[str]:

@@ -58,6 +58,10 @@ class InputFile(Struct, frozen=True):
     """A person named the file: what cannot be read of it is an error, even if it names no apiVersion and kind."""
 
 
+Input = InputFile | Skipped | InputError
+"""What a search for manifests yields: a file, or why something is none or cannot be read."""
+
+
 def too_large(path: str) -> InputError:
     """Return the problem of a file with more than LARGEST bytes."""
     return InputError(path, f"larger than {LARGEST >> 20} MiB; an object that Kubernetes accepts is far smaller")

@@ -24,17 +24,19 @@ def content_of(path: str) -> bytes:
     return whole(path, LARGEST_SETTINGS)
 
 
-def read_scheduler_config(path: str, *, scores_capacity: bool = False) -> tuple[SchedulerProfile, ...]:
+def read_scheduler_config(
+    path: str, data: bytes | None = None, *, scores_capacity: bool = False
+) -> tuple[SchedulerProfile, ...]:
     """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault.
 
-    ``scores_capacity``: the gate StorageCapacityScoring is on.
+    ``data`` is its content if somebody has read it. ``scores_capacity``: the gate StorageCapacityScoring is on.
     """
-    return schedulers_of(_document(path), scores_capacity=scores_capacity)
+    return schedulers_of(_document(path, data), scores_capacity=scores_capacity)
 
 
-def _document(path: str) -> Document:
+def _document(path: str, data: bytes | None) -> Document:
     try:
-        data = content_of(path)
+        data = content_of(path) if data is None else data
     except FileNotFoundError:
         raise ClusterError(path, 0, 0, "there is no such file") from None
     except OSError as error:

@@ -165,6 +165,7 @@ def plan(
     if len(parts) > 1 and (beside := about_unclaimed(settings)):
         found = replace(found, notes=(*found.notes, beside))
     code = _exit_code(found, gate, detailed=detailed)
+    found = replace(found, blocks=code == 1)
     if settings.flag("shadow"):
         least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
         found = replace(found, shadow=found.failing(least) if code == 1 else ())

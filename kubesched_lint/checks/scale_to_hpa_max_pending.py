@@ -12,6 +12,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.placing.worlds import with_groups
 from kubesched_lint.engine.scenario.device_premises import device_premise
@@ -92,7 +93,8 @@ def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     tight = tightest_resource(it)
     values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
     text = f"the pods that fit {many(number, 'node')} by {tight}"
-    yield _hazard(it, scaler, room, text, ("metadata", "name"), values, "default")
+    asked = Place(request_path(it.workload, tight), "what each pod requests", it.workload.source)
+    yield _at_maximum(_hazard(it, scaler, room, text, asked.at, values, "default"), scaler, asked)
 
 
 def _by_devices(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
@@ -109,10 +111,18 @@ def _by_devices(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     supply, words = room.pods(tightest, most), words_for(tightest, room, it)
     text = f"the pods for which the devices of {words['nodes']} suffice"
     at, source = place_of(tightest)
-    found = _hazard(it, scaler, supply, text, ("metadata", "name"), {**words}, "devices")
+    asked = Place(at, "the devices of each pod", source or it.workload.source)
+    found = _at_maximum(_hazard(it, scaler, supply, text, at, {**words}, "devices"), scaler, asked)
     assumes = (*found.evidence.assumes, device_premise(it.world))
-    place = Place(at, "the devices of each pod", source)
-    yield replace(found, evidence=replace(found.evidence, assumes=assumes), related=(*found.related, place))
+    yield replace(found, evidence=replace(found.evidence, assumes=assumes))
+
+
+def _at_maximum(hazard: Hazard, scaler: Autoscaler, asked: Place) -> Hazard:
+    """Return the hazard at the line with the maximum; of an autoscaler that only the cluster has, at ``asked``."""
+    if scaler.source is None:
+        return replace(hazard, at=asked.at, source=asked.source)
+    windows = hazard.related[1:]
+    return replace(hazard, at=scaler.path, source=scaler.source, related=(asked, *windows))
 
 
 def _by_spread(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:

@@ -113,8 +113,13 @@ def _plain(cell: Cell) -> str:
         return f"PDB {cell.blamed.name} allows no further eviction"
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
-        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message)).rstrip(", ")
+        return _CORDONED.sub("", without_preemption(cell.message)).rstrip(", ")
     return without_more_nodes(cause) or MEANINGS[word(cell)]
+
+
+def without_preemption(message: str) -> str:
+    """Return a message of the scheduler without what it says of preemption and claims."""
+    return _REST_OF_MESSAGE.sub("", message)
 
 
 def _merged(one: str, other: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from kubesched_lint.engine.admission.quotas import in_words, required_by, unset
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.placing.rollout import rollout_condition
@@ -66,6 +67,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
     each, total, hard = (show(resource, amount) for amount in (excess.each, excess.total, excess.hard))
     allowed = max(0, (excess.hard - excess.taken) // excess.each)
     missing = wanted - allowed if alone else -(-(excess.total - excess.hard) // excess.each)
+    most = f"{many(allowed, 'replica')}{rollout_condition(it.workload, allowed)}"
     asked = f"{show(resource, excess.taken)} of others + " * (excess.taken > 0) + f"{wanted} x {each}"
     return Hazard(
         at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
@@ -84,7 +86,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
             "hard": hard,
             "total": total,
             "allowed": allowed,
-            "rollouts": rollout_condition(it.workload, allowed),
+            "fewer": f"run at most {most}, " if allowed else "",
             "missing": missing,
             "pending": missing,
             "others": tuple(str(w) for w in excess.members if w is not it.workload),

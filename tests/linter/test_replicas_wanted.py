@@ -68,3 +68,18 @@ def test_the_maximum_is_blamed_or_the_request_where_only_the_cluster_has_it(
     (found,) = lint(objects=[asking, *ours], cluster=cluster, select=["scale-to-hpa-max-pending"]).findings
     assert (found.at, found.object.kind) == (at, "Deployment")
     assert [place.label for place in found.related] == ([related] if related else [])
+
+
+@pytest.mark.parametrize(("cpu", "help_"), [("3", "run at most 2 replicas (with "), ("9", "ask for less, or raise ")])
+def test_no_help_says_to_run_no_replica(cpu: str, help_: str) -> None:
+    asking = web(4)
+    pod = asking["spec"]["template"]["spec"]
+    pod["containers"] = [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": cpu}}}]
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": "default"},
+        "spec": {"hard": {"requests.cpu": "7"}},
+    }
+    (found,) = lint(objects=[asking, quota], select=["quota-refuses-pods"]).findings
+    assert found.help.startswith(help_)

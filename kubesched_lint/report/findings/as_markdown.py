@@ -20,7 +20,7 @@ from kubesched_lint.report.findings.footer import footer, objects_with_errors, o
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
-from kubesched_lint.report.words import annotated, explanation, relative, subject
+from kubesched_lint.report.words import annotated, evidence_word, explanation, relative, subject
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
@@ -123,7 +123,8 @@ def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
     text = "".join((*_excerpt(finding, context), *_remarks(finding)))
     if text:
         rule = f"<code>{html(finding.rule)}</code>"
-        yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
+        why = evidence_word(finding.evidence)
+        yield f"<details><summary>{why}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
     if cause.others:
         yield from _others(cause.first, cause.others, context)
 

@@ -26,7 +26,7 @@ from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.premises import standing, told, without_more_nodes
-from kubesched_lint.report.words import PREVIEW, overlays
+from kubesched_lint.report.words import PREVIEW, evidence_word, overlays
 
 _ALL = 1_000_000
 _ELSEWHERE = "--format json lists them all"
@@ -133,7 +133,7 @@ def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
         text = evidence.text if verbose else without_more_nodes(evidence.text)
-        yield evidence.kind, text or "this happened in order:"
+        yield evidence_word(evidence), text or "this happened in order:"
     for number, event in enumerate(evidence.trace[:MOST_LINES], 1):
         yield "", f"{number}. {event}"
     if len(evidence.trace) > MOST_LINES:

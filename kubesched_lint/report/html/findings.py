@@ -16,7 +16,7 @@ from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
-from kubesched_lint.report.words import PREVIEW, esc, subject
+from kubesched_lint.report.words import PREVIEW, esc, evidence_word, subject
 
 
 class NumberedCauses(Struct, frozen=True):
@@ -111,7 +111,8 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
         if len(evidence.trace) > MOST_ROWS:
             events += f"<li>… and {len(evidence.trace) - MOST_ROWS} more</li>"
         order = f"<ol>{events}</ol>" if events else ""
-        yield f"<dt>{esc(evidence.kind)}</dt><dd>{esc(evidence.text or 'this happened in order:')}{order}</dd>"
+        text = esc(evidence.text or "this happened in order:")
+        yield f"<dt>{evidence_word(evidence)}</dt><dd>{text}{order}</dd>"
     if evidence.assumes:
         yield f"<dt>assumes</dt><dd>{'<br>'.join(map(esc, evidence.assumes))}</dd>"
     if finding.help:

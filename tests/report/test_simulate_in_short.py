@@ -261,3 +261,27 @@ def test_numbers_of_nodes_in_one_reason_are_a_range() -> None:
 
     assert told(22, 23) == "0/22 or 0/23 nodes are available"
     assert told(9, 23, 13) == "0/9 to 0/23 nodes are available"
+
+
+def test_rows_that_look_the_same_in_several_environments_are_one_row_of_the_page(healthy: SimulationReport) -> None:
+    """Half of a page repeated the other half."""
+    bad, worse = of(BAD, "1/2", 1, 1, proven=True), of(BAD, "0/2", 0, 0, proven=True)
+    first, *_ = healthy.rows
+    cells = (replace(bad, why="with 3 nodes"), replace(bad, why="with 4 nodes"), worse)
+    rows = tuple(replace(first, number=number, cells=(cell,)) for number, cell in enumerate(cells))
+    workloads = (healthy.workloads[0],) * 3
+    where = {number: (name,) for number, name in enumerate(("dev", "prod", "test"))}
+    told = replace(
+        healthy,
+        workloads=workloads,
+        rows=rows,
+        events=("deploy",),
+        environments=("dev", "prod", "test"),
+        holds_in=where,
+    )
+    page = "".join(table(told, ()))
+    assert page.count('<th scope="row"') == 2
+    assert "Deployment · 2 environments: dev, prod</small>" in page
+    assert page.count("the details are of dev") == 1
+    assert "with 4 nodes" not in page
+    assert "A row that names none holds in all 3 environments: dev, prod, test." in page

@@ -9,9 +9,8 @@ from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, L
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.verdicts.matrix import Row
-from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.report.simulation.cell_details import behind
-from kubesched_lint.report.simulation.matrix_text import alike_rows
+from kubesched_lint.report.simulation.matrix_text import alike_rows, environments_of, title_of
 from kubesched_lint.report.verdict_words import (
     BAD_HERE,
     FAILS,
@@ -61,8 +60,8 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in simulation.events)
     head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
-    groups = alike_rows(simulation, rows) if simulation.holds_in else [[row] for row in rows]
-    names = [_named(simulation, alike) for alike in groups]
+    groups = alike_rows(simulation, rows)
+    names = [title_of(simulation, alike) for alike in groups]
     for alike, name in zip(groups, names, strict=True):
         yield from _row(simulation, alike, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
@@ -97,16 +96,6 @@ def _shades(simulation: SimulationReport, row: Row, errors: Collection[ObjectRef
     return [shade(cell, is_error=is_error) for cell in row.cells]
 
 
-def _environments(simulation: SimulationReport, alike: Sequence[Row]) -> list[str]:
-    """Return the environments that the rows hold in; empty for all of them."""
-    each = dict.fromkeys(name for row in alike for name in simulation.holds_in.get(row.number, ()))
-    return list(unless_all(tuple(each), simulation.environments))
-
-
-def _named(simulation: SimulationReport, alike: Sequence[Row]) -> str:
-    return with_environments(str(simulation.workloads[alike[0].number]), _environments(simulation, alike))
-
-
 def _row(
     simulation: SimulationReport,
     alike: Sequence[Row],
@@ -116,7 +105,7 @@ def _row(
     several: bool,
 ) -> Iterator[str]:
     """The row of one workload, with its file where ``several`` have one name; rows that are ``alike`` are one."""
-    row, environments = alike[0], _environments(simulation, alike)
+    row, environments = alike[0], environments_of(simulation, alike)
     workload = simulation.workloads[row.number]
     shades = _shades(simulation, row, errors)
     shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
@@ -131,7 +120,7 @@ def _row(
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:
-            title = f"{esc(_named(simulation, alike))}, {esc(event_title(event))}: {esc(mark(cell))}"
+            title = f"{esc(title_of(simulation, alike))}, {esc(event_title(event))}: {esc(mark(cell))}"
             lines = "".join(_lines(simulation, cell, common)) + of_first
             yield (
                 f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'

@@ -51,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
             **values,
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
-            "nearest": hint("" if miss is None or elsewhere else f"{miss.whom} has {miss.has}"),
+            "nearest": hint("" if miss is None or elsewhere else f"{_name(miss.whom)} has {miss.has}"),
             "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
             "whom": "" if miss is None else miss.whom,
             "where": "the namespaces that it selects"
@@ -62,6 +62,11 @@ def check(it: Member) -> Iterator[Hazard]:
         cause=f"{it.workload.namespace}: {at.selector}" if lonely and not _looks_elsewhere(at) else "",
         variant="elsewhere" if elsewhere else "" if lonely else "together",
     )
+
+
+def _name(whom: str) -> str:
+    """Return ``shop/web`` of ``Deployment shop/web``; a Pod keeps its kind."""
+    return whom if whom.startswith("Pod ") else whom.partition(" ")[2] or whom
 
 
 def _looks_elsewhere(term: PodAffinityTerm) -> bool:

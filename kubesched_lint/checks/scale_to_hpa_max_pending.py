@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.placing.worlds import with_groups
 from kubesched_lint.engine.scenario.others.room import domain_room
@@ -12,7 +14,7 @@ from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.most_pods import MostPods, most_pods
 from kubesched_lint.explaining.sizes.replicas import places_that_scale, scaling_values
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.sources.manifests.changes import Put
 
 
@@ -57,7 +59,7 @@ def _domains_to_itself(it: Member) -> Iterator[int]:
 
 def _hazard(it: Member, scaler: Autoscaler, limit: MostPods) -> Hazard:
     most, supply = scaler.max_replicas, limit.count
-    return Hazard(
+    hazard = Hazard(
         at=limit.at,
         evidence=proof(
             f"{scaler.bounds[0]} {most} > {supply} = {limit.text}",
@@ -67,6 +69,15 @@ def _hazard(it: Member, scaler: Autoscaler, limit: MostPods) -> Hazard:
             event="hpa-max",
         ),
         values={**limit.values, **scaling_values(scaler, supply)},
-        related=(*places_that_scale(scaler, supply), *limit.related),
+        related=places_that_scale(scaler, supply),
         variant="default" if limit.by == "room" else limit.by,
     )
+    return hazard if limit.asked is None else _at_maximum(hazard, scaler, limit.asked)
+
+
+def _at_maximum(hazard: Hazard, scaler: Autoscaler, asked: Place) -> Hazard:
+    """Return the hazard at the line with the maximum; of an autoscaler that only the cluster has, at ``asked``."""
+    if scaler.source is None:
+        return replace(hazard, at=asked.at, source=asked.source)
+    windows = hazard.related[1:]
+    return replace(hazard, at=scaler.path, source=scaler.source, related=(asked, *windows))

@@ -66,7 +66,7 @@ def simulate(
     *,
     target: OneTarget = None,
     env: Env = None,
-    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = EVENTS,
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate, some of these.")] = EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
     group_by: Annotated[

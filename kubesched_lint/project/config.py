@@ -95,7 +95,7 @@ KEYS = (
     ConfigKey(
         "unclaimed",
         "choice",
-        "Folders with workloads that no target reads: a note, or exit 2 of lint.",
+        "Folders with workloads that no target reads: a note, or exit 2 of lint and plan.",
         "note",
         ("note", "error"),
     ),

@@ -211,7 +211,7 @@ class Planner:
 
     def _by_traces(self) -> DrainPlan:
         if not self._traces.start.states:
-            why = "a trace: to place the pods of the set takes too many steps to be followed"
+            why = "placing the pods of the set takes too many steps"
             return DrainPlan(UNKNOWN, "", self._targets, missing=(why,))
         ordered = zone_by_zone(self._now.simulated.nodes, self._targets)
         planned = work.tried(lambda: greedy(self._traces, ordered, self._room.fits), None, 4 / 3)
@@ -222,7 +222,7 @@ class Planner:
             return self._possible(waves, SIMULATED, is_fewest=len(waves) == 1)
         found, is_whole = _as_far_as_followed(where_it_ends(self._traces, self._targets, waves, stuck))
         missing = (
-            "a proof that no order of events ends well",
+            "the plans that were tried end badly; another order of events may end well",
             *(() if is_whole else (f"further obstacles: {work.WHY}",)),
         )
         return DrainPlan(UNKNOWN, "", self._targets, obstacles=_one_each(found), missing=missing)
@@ -333,11 +333,11 @@ def _missing(now: RunningCluster) -> Iterator[str]:
         if why := _unknown_of_card(simulated.workloads[number]):
             yield f"{simulated.workloads[number]}: {why}"
         if not knows_scheduler(pod):
-            yield f"how the scheduler {pod.scheduler_name} places the pods of {simulated.workloads[number]}"
+            yield f"how the scheduler {pod.scheduler_name} places the pods of {simulated.workloads[number]} is unknown"
         if pod.group:
-            yield f"{simulated.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
+            yield f"{simulated.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone is unknown"
         if simulated.need_devices((number,)) and which_matters(now.world):
-            yield f"{simulated.workloads[number]} claims devices: which ones its next pods get"
+            yield f"{simulated.workloads[number]} claims devices: which ones its next pods get is unknown"
     followed = (*(simulated.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
     yield from filter(None, (unknown_scale(workload, simulated.objects.budgets) for workload in followed))
 

@@ -82,6 +82,12 @@ class Explanation(Struct, frozen=True):
 
     group: GroupAnswer | None = None
     """What becomes of the gang that the pod is in."""
+    replica: int = 1
+    """Which of its workload's pods it is, from 1."""
+    replicas: int = 1
+    """The number of pods that its workload wants."""
+    waits_from: int = 0
+    """The first of the later replicas that finds no node if all are placed in turn; 0 if none is known."""
 
     @property
     def is_negative(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -33,6 +34,7 @@ NEW_ROLES = {"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""
 """So many values of a label are shown."""
+_MEANT = re.compile(r"[\d,]+ nodes? ha(?:s|ve) (\S+=[^\s;,]+)")
 _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
@@ -51,6 +53,12 @@ class Miss(Struct, frozen=True):
         """What nodes lack, whoever asks for it: the label, or the value; empty if the condition reads like a slip."""
         is_of_value = _ONLY_AS in self.nearest
         return self.wanted if is_of_value else "" if self.nearest else self.key
+
+    @property
+    def meant(self) -> str:
+        """The label of nodes that the condition is nearly, ``key=value``; empty if none reads like it."""
+        found = _MEANT.match(self.nearest)
+        return found.group(1) if found else ""
 
 
 class Carried:

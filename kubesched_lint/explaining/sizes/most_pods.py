@@ -10,6 +10,7 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.scenario.device_premises import device_premise
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
@@ -18,8 +19,6 @@ from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.devices.room import room_for_copies
 from kubesched_lint.explaining.devices.words import place_of, words_for
 from kubesched_lint.findings import Place
-
-_NAME: Path = ("metadata", "name")
 
 
 class MostPods(Struct, frozen=True):
@@ -34,7 +33,8 @@ class MostPods(Struct, frozen=True):
     """The line to blame."""
     values: Mapping[str, object]
     assumes: tuple[str, ...] = ()
-    related: tuple[Place, ...] = ()
+    asked: Place | None = None
+    """Where the pods say what they need, if the nodes have too little of it."""
 
 
 def most_pods(it: Member, wanted: int) -> Iterator[MostPods]:
@@ -57,7 +57,9 @@ def _by_room(it: Member, wanted: int) -> Iterator[MostPods]:
         return
     tight = tightest_resource(it)
     values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
-    yield MostPods(room, "room", f"the pods that fit {many(number, 'node')} by {tight}", _NAME, values)
+    asked = Place(request_path(it.workload, tight), "what each pod requests", it.workload.source)
+    text = f"the pods that fit {many(number, 'node')} by {tight}"
+    yield MostPods(room, "room", text, asked.at, values, asked=asked)
 
 
 def _by_devices(it: Member, wanted: int) -> Iterator[MostPods]:
@@ -72,8 +74,8 @@ def _by_devices(it: Member, wanted: int) -> Iterator[MostPods]:
         request, count = limit
         words, (at, source) = words_for(request, room, it), place_of(request)
         text = f"the pods for which the devices of {words['nodes']} suffice"
-        place = Place(at, "the devices of each pod", source)
-        yield MostPods(count, "devices", text, _NAME, words, (device_premise(it.world),), (place,))
+        asked = Place(at, "the devices of each pod", source or it.workload.source)
+        yield MostPods(count, "devices", text, at, words, (device_premise(it.world),), asked)
 
 
 def _by_spread(it: Member, wanted: int) -> Iterator[MostPods]:

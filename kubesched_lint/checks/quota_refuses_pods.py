@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from kubesched_lint.engine.admission.quotas import in_words, required_by, unset
-from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.quotas import STANDING, drawing, shown_as
 from kubesched_lint.engine.scenario.world import Member
@@ -23,6 +21,7 @@ from kubesched_lint.explaining.sizes.quota_excess import (
     is_live,
     lines_of,
     premise,
+    run_fewer,
 )
 from kubesched_lint.findings import Hazard, Severity, proof
 
@@ -70,8 +69,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
     alone, live = len(excess.members) == 1, is_live(quota, it.world)
     resource, wanted = shown_as(excess.entry), pods_wanted(it)
     each, total, hard = (show(resource, amount) for amount in (excess.each, excess.total, excess.hard))
-    missing = wanted - excess.allowed if alone else -(-(excess.total - excess.hard) // excess.each)
-    most = f"{many(excess.allowed, 'replica')}{rollout_condition(it.workload, excess.allowed)}"
+    pending = wanted - excess.allowed if alone else -(-(excess.total - excess.hard) // excess.each)
     asked = f"{show(resource, excess.taken)} of others + " * (excess.taken > 0) + f"{wanted} x {each}"
     return Hazard(
         at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
@@ -90,9 +88,8 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
             "hard": hard,
             "total": total,
             "allowed": excess.allowed,
-            "fewer": f"run at most {most}, " if excess.allowed else "",
-            "missing": missing,
-            "pending": missing,
+            "fewer": run_fewer(it, excess),
+            "pending": pending,
             "others": tuple(str(w) for w in excess.members if w is not it.workload),
         },
         severity=None if live else Severity.WARNING,

@@ -53,6 +53,11 @@ class _Labels:
         return PodMiss(users[close], f"{key}={close}") if close else None
 
 
+def without_kind(whom: str) -> str:
+    """Return ``shop/web`` of ``Deployment shop/web``; a Pod keeps its kind."""
+    return whom if whom.startswith("Pod ") else whom.partition(" ")[2] or whom
+
+
 def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:
     """Return the pod that a term which matches none is probably meant for; None if none resembles it."""
     if term.selector is None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
@@ -76,3 +78,10 @@ def premise(quota: ResourceQuota, world: World) -> str:
 @once_per_world
 def _live(world: World) -> frozenset[ResourceQuota]:
     return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)
+
+
+def run_fewer(it: Member, excess: Excess) -> str:
+    """Return how many replicas the quota allows and what their rollout needs, for a help; empty if it allows none."""
+    if not excess.allowed:
+        return ""
+    return f"run at most {many(excess.allowed, 'replica')}{rollout_condition(it.workload, excess.allowed)}, "

@@ -20,8 +20,10 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import is_stuck
 
-thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+thorough = settings(  # of many drawn sets nothing is claimed: they are left out
+    max_examples=int(os.environ.get("EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 

@@ -253,3 +253,19 @@ def _sized(name: str, replicas: int, priority: int = 0, **labels: str) -> Worklo
     """``labels`` are those of the nodes that it may use."""
     pod = Pod("default", {"app": name}, requests={"cpu": 100}, priority=priority, node_selector=labels)
     return Workload("Deployment", "default", name, pod, replicas=replicas)
+
+
+def test_who_drives_out_a_pod_of_two_terms_may_miss_that_it_is_gone() -> None:
+    """The hint asks whether all terms of the deleted pod select the waiting one (podMatchesAllAffinityTerms)."""
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
+    all_pods, own = PodAffinityTerm(HOSTNAME, Selector(())), PodAffinityTerm(HOSTNAME, _only("weak"))
+    strong = Workload("ReplicaSet", "default", "strong", Pod("default", {"app": "strong"}, priority=0), 2)
+    for terms, is_fine in (((all_pods, own), False), ((all_pods,), True)):
+        pod = Pod("default", {"app": "weak"}, priority=-10, required_anti_affinity=terms)
+        weak = Workload("ReplicaSet", "default", "weak", pod, 1)
+        member = SimulatedSet(cluster, Inventory(), (weak, strong)).member(1)
+        assert (parts.surely_fine(member, "deploy") is not None) is is_fine, terms
+
+
+def _only(app: str) -> Selector:
+    return Selector((Requirement("app", "In", (app,)),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import assume, settings
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS
@@ -268,7 +268,7 @@ def test_a_preempted_pod_returns_to_the_zone_of_its_volume():
         assert not fine_after_preemption(SimulatedSet(cluster("ab", each=1), MADE, (weak, strong)), event)
 
 
-@settings(thorough, suppress_health_check=list(HealthCheck))  # few of the sets have a pod that surely runs
+@thorough
 @given(settings_of_volumes(), st.sampled_from(EVENTS))
 def test_no_trace_with_preemption_leaves_out_a_pod_with_volumes_that_surely_runs(setting, event):
     own, crowd = setting.workloads

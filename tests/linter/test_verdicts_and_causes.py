@@ -300,3 +300,15 @@ def test_that_gates_hold_pods_back_is_said_once_and_is_no_proof() -> None:
     """A gate is there for a controller to remove it, and no file shows whether one does."""
     findings = found(web(pod="schedulingGates: [{name: example.com/wait}],"))
     assert {rule: finding.severity.word for rule, finding in findings.items()} == {"scheduling-gate-stuck": "warning"}
+
+
+@pytest.mark.parametrize(("node", "rules"), [("", {"affinity-deadlock-cycle"}), ("nodeName: worker-1,", set())])
+def test_pods_that_name_their_node_wait_for_nobody(node: str, rules: set[str]) -> None:
+    """No scheduler asks for their affinity, so that who waits for them waits not for long."""
+
+    def near(other: str) -> str:
+        term = f"{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: {other}}}}}}}"
+        return f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}},"
+
+    a, b = web(pod=f"{node} {near('b')}").replace("web", "a"), web(pod=near("a")).replace("web", "b")
+    assert {rule for rule in found(f"{a}---{b}") if "affinity" in rule} == rules

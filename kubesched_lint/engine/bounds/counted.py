@@ -27,12 +27,12 @@ from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
+from kubesched_lint.engine.events.start.overlooked import may_overlook
 from kubesched_lint.engine.events.start.preemption_scope import outranks
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, stands_well
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
-from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.workload import ROLLED_OUT
 from kubesched_lint.engine.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -47,7 +47,7 @@ def count(member: SimulatedMember, event: str) -> EventBounds:
         return if_unreachable(member, event, count(member, UNREACHABLE_OF[event]))
     work.spend(work.SETUP + len(simulated.workloads) // 4)
     bounds = _despite_deletions(member, event)
-    if simulated.leaving and bounds.least.pods and may_miss([member.pod], simulated.cluster):
+    if simulated.leaving and bounds.least.pods and may_overlook(member):
         bounds.least = Counted(0, "a waiting pod may not be requeued when a pod that terminates is gone")
         bounds.never_stuck = False
     if _waits_in_turn(member):
@@ -196,7 +196,7 @@ def _spares_none(member: SimulatedMember) -> bool:
 
 def _count(member: SimulatedMember, event: str) -> EventBounds:
     bounds = _foreseen(member, event)
-    if event in LOSSES and may_miss([member.pod], member.set.cluster):
+    if event in LOSSES and may_overlook(member):
         lost = map(Meanwhile, losses(member.set, event)) if event == "zone-loss" else [Meanwhile(fewer=1)]
         if not finds_room(member, lost):
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")

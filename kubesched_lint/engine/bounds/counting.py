@@ -15,9 +15,9 @@ from kubesched_lint.engine.bounds.parts import sharpened
 from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.overlooked import may_overlook
 from kubesched_lint.engine.events.start.preemption_scope import outranks, scope_of
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
-from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
 
 
@@ -96,7 +96,7 @@ class Counting:
             lost = "a preempted pod is not recreated"
         elif workload.claim_templates and not returns(simulated.member(number), wanted):
             lost = "a preempted pod can only return to where its volume is"
-        elif may_miss([simulated.pods[number]], simulated.cluster):
+        elif may_overlook(simulated.member(number)):
             lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
         if lost and self._is_pressed(event, members, number):
             return lost

@@ -32,6 +32,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.events.search.node_events import cordoned
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
+from kubesched_lint.engine.events.start.overlooked import may_overlook, repels_unseen
 from kubesched_lint.engine.events.start.preemption_scope import followed_guests
 from kubesched_lint.engine.events.start.quiet import quiet
 from kubesched_lint.engine.events.start.quotas import quota_short, refused_in, surely_granted
@@ -43,7 +44,6 @@ from kubesched_lint.engine.events.start.simulated_set import (
     once_per_set,
 )
 from kubesched_lint.engine.events.start.sizes import size_after
-from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.engine.model.workload import SCALED, Workload
@@ -183,7 +183,7 @@ def _is_refused(member: SimulatedMember, event: str) -> bool:
 
 def _survives(member: SimulatedMember, event: str) -> bool:
     """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
-    if member.workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
+    if member.workload.kind == "Pod" or may_overlook(member):
         return False
     if event != "drain" or member.workload.kind == "DaemonSet":
         return True
@@ -211,7 +211,7 @@ def _may_not_return(member: SimulatedMember, part: _Part, pressing: Iterable[_Mo
     if not any(_outranks(member, mover) for mover in pressing if mover.number != member.number):
         return False
     workload, there = member.workload, part.simulated.member(part.places[member.number])
-    if workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
+    if workload.kind == "Pod" or may_overlook(member):
         return True
     is_known = not workload.claim_templates or there.number in part.simulated.returning
     return not is_known and not returns(there, there.wanted)
@@ -473,7 +473,7 @@ def _meets(member: SimulatedMember, other: Pod, floor: float) -> bool:
         c.selector is not None and c.selector.matches(other.labels) for c in spread
     ):
         return True
-    return _repels_from_afar(member.set, pod, other)
+    return _repels_from_afar(member.set, pod, other) or repels_unseen(member.set, pod, other)
 
 
 def _repels_from_afar(simulated: SimulatedSet, pod: Pod, other: Pod) -> bool:

@@ -18,6 +18,7 @@ from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.engine.events.search.supposing import rolls
 from kubesched_lint.engine.events.start.evictable_pods import comes_back
+from kubesched_lint.engine.events.start.overlooked import may_overlook
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
@@ -39,7 +40,7 @@ def rolling_total(member: SimulatedMember, wanted: int) -> int:
     """
     workload = member.workload
     surge, unavailable = surging(workload, wanted)
-    sees = not may_miss([member.pod], member.set.cluster)
+    sees = not may_miss(member.kinds, member.set.cluster)
     return wanted + min(surge, workload.strategy.by_weight) if unavailable and sees else wanted + surge
 
 
@@ -146,7 +147,7 @@ def _least(member: SimulatedMember, wanted: int) -> Counted:
     total = rolling_total(after_of(simulated).member(member.number), wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
     found = least_placed(crowded.member(member.number), total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
-    misses = _deletes(hypothesis) and may_miss([crowded.pods[member.number]], crowded.cluster)
+    misses = _deletes(hypothesis) and may_overlook(crowded.member(member.number))
     if misses and not finds_room(crowded.member(member.number), [Meanwhile(fewer=fewer)]):
         return Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if found.pods >= total:

@@ -11,6 +11,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.others.running import running_match
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 _LONG = 40
 """Members of a longer circle share it; no shorter one is searched for each of them."""
@@ -150,13 +151,15 @@ class Circles:
 
 def lacks_topology(it: Member) -> bool:
     """Return whether no usable node has the topology key of a required affinity term: then no pod ever runs."""
-    return any(not it.usable & it.world.index.with_key(term.topology_key) for term in it.pod.required_affinity)
+    terms = with_enforced_constraints(it.pod).required_affinity
+    return any(not it.usable & it.world.index.with_key(term.topology_key) for term in terms)
 
 
 @once_per_world
 def blocked_affinities(world: World) -> Mapping[Workload, Blocked]:
     """Return the workloads whose required pod affinity no pod can ever match."""
-    needy = [w for w in world.manifests.workloads if w.pod.required_affinity]
+    asking = (w for w in world.manifests.workloads if w.pod.required_affinity)
+    needy = [w for w in asking if with_enforced_constraints(world.member(w).pod).required_affinity]
 
     def targets(workload: Workload) -> tuple[Workload, ...]:
         terms = world.member(workload).pod.required_affinity

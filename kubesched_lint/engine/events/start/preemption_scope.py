@@ -10,8 +10,9 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.bounds import covers
 from kubesched_lint.engine.events.search.events import revision_of
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
+from kubesched_lint.engine.events.start.overlooked import repels_unseen
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
-from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
+from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
@@ -121,9 +122,8 @@ def _overlooked(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tup
     """Yield (member, name of a terminating pod): they repel each other, and the hints may miss its end."""
     for i in members if simulated.leaving else ():
         pod = simulated.pods[i]
-        for bound in simulated.leaving if may_miss([pod], simulated.cluster) else ():
-            pairs = (pod, bound.pod), (bound.pod, pod)
-            if any(simulated.selects(t, one, other) for one, other in pairs for t in one.required_anti_affinity):
+        for bound in simulated.leaving:
+            if repels_unseen(simulated, pod, bound.pod):
                 yield i, f"{bound.namespace}/{bound.name}"
 
 

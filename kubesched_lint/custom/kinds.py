@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint.custom._generated import FRONTS
 from kubesched_lint.custom._index import KINDS
 from kubesched_lint.engine.model.decode.objects import is_read
 
@@ -82,6 +81,8 @@ SHIPPED = Kinds()
 
 @cache
 def _shipped(slug: str) -> CustomKind:
+    """The gate of the cards: few sets have custom resources that make pods."""
+    from kubesched_lint.custom._generated import FRONTS
     from kubesched_lint.custom.card import kind_of
 
     return kind_of(slug, FRONTS[slug])

@@ -10,7 +10,6 @@ from operator import itemgetter, or_
 from typing import NamedTuple, TypeVar
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.cluster.limits import FEW_KEYS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.engine.model.labels import Labels, Requirement, Selector, go_int
 from kubesched_lint.engine.model.pod import Pod
@@ -33,9 +32,7 @@ class LabelIndex:
         self.all: NodeSet = first(count)
         self._values: dict[str, list[str | None]] = {}
         self._positions: dict[str, dict[str, list[int]]] = {}
-        """Key → value → the positions of the things with the label: of the keys that were asked for, or of all."""
-        self._is_read = False
-        """Whether ``_positions`` has all keys."""
+        """Key → value → the positions of the things with the label, of the keys that were asked for."""
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._numbered: dict[str, Numbers] = {}
@@ -63,24 +60,14 @@ class LabelIndex:
         return found
 
     def _with(self, key: str) -> Mapping[str, list[int]]:
-        """Return value → positions of the things with the label, ascending.
-
-        Mostly one or two keys are asked for, which takes a pass for each.
-        """
-        if key in self._positions or self._is_read:
-            return self._positions.get(key, {})
-        if len(self._positions) < FEW_KEYS:
+        """Return value → positions of the things with the label, ascending. A key that is asked for takes a pass."""
+        found = self._positions.get(key)
+        if found is None:
             found = self._positions[key] = {}
             for position, labels in enumerate(self.labels):
                 if key in labels:
                     found.setdefault(labels[key], []).append(position)
-            return found
-        self._positions.clear()
-        self._is_read = True
-        for position, labels in enumerate(self.labels):
-            for name, value in labels.items():
-                self._positions.setdefault(name, {}).setdefault(value, []).append(position)
-        return self._positions.get(key, {})
+        return found
 
     def positions_of(self, key: str, value: str) -> Sequence[int]:
         """Return the positions of the things with a label, ascending."""
@@ -183,7 +170,7 @@ class PodIndex(LabelIndex):
         """Add a pod to what is known of each label."""
         self._values.clear()
         for key, value in labels.items():
-            if self._is_read or key in self._positions:
+            if key in self._positions:
                 self._positions.setdefault(key, {}).setdefault(value, []).append(position)
             self._numbered.pop(key, None)
             self._labelled.pop((key, value), None)

@@ -22,11 +22,8 @@ MOST_DEVICES = 1_024
 MOST_KINDS = 4_000
 """Kinds of nodes of a pool, and nodes that pools may add; eleven pools or more share ten times as many kinds.
 With more, an error becomes a warning: one may be missing."""
-FEW_KEYS = 3
-"""Labels whose nodes are looked up one by one; for more all labels are read together."""
 MOST_KEPT = 64
 """Answers that a cache keeps, if each has a number for every node; with more they are computed again."""
-LARGEST_ANSWER = 16 << 20
-"""Bytes of what an API server says of itself; a larger answer is refused."""
 LARGEST_PAGE = 128 << 20
-"""Bytes of a page of a list; a larger page is refused, and its kind counts as not captured."""
+"""Bytes of a page of a list, or of what an API server says of itself; a larger answer is refused, and the kind counts
+as not captured."""

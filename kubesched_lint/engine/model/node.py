@@ -42,6 +42,21 @@ PLACE_LIKE = {
 SET_LIKE = {**PLACE_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
 """Other names of labels that a cloud sets on its nodes → the stable names."""
 
+SET_BY_KUBELETS = (
+    ARCH,
+    "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    REGION,
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    *CSI_ZONES,
+)
+"""Labels that kubelets, cloud providers and CSI drivers put on real nodes and that a sketch need not write.
+
+Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.go`` (v1.36) for zone, region and type.
+"""
+
 _PLACES = frozenset(["zone", "region", "rack", "row", "room", "host", "datacenter", "topology", "id"])
 """Words in keys of labels that say where a node is, or which one it is."""
 

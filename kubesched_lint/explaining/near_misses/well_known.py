@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kubesched_lint.engine.base.text import closest
-from kubesched_lint.engine.model.node import KEPT_LIKE
-from kubesched_lint.engine.scenario.nodes.unknown_nodes import SET_BY_KUBELETS
+from kubesched_lint.engine.model.node import CSI_ZONES, KEPT_LIKE, SET_BY_KUBELETS, SET_LIKE
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (
@@ -17,13 +16,7 @@ WELL_KNOWN = (
     "topology.kubernetes.io/region",
     "node.kubernetes.io/instance-type",
 )
-RENAMED = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-}
+RENAMED = {key: stable for key, stable in {**SET_LIKE, **KEPT_LIKE}.items() if key not in CSI_ZONES}
 """Deprecated label → the label with the same meaning that replaces it."""
 _BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hostname", "zone", "region"))}
 _SYSTEMS = ("karpenter.", "eks.amazonaws.com", "cloud.google.com", "kubernetes.azure.com", "topology.")

@@ -12,7 +12,7 @@ from urllib3 import Timeout
 from urllib3 import exceptions as e
 from urllib3.exceptions import HTTPError
 
-from kubesched_lint.engine.cluster.limits import LARGEST_ANSWER
+from kubesched_lint.engine.cluster.limits import LARGEST_PAGE
 from kubesched_lint.sources.capture.answers import (
     AnswerError,
     ApiAnswer,
@@ -73,7 +73,7 @@ class Connection(Struct):
         path: str,
         query: Mapping[str, str] | None = None,
         *,
-        largest: int = LARGEST_ANSWER,
+        largest: int = LARGEST_PAGE,
         deadline: float | None = None,
         patient: bool = False,
     ) -> ApiAnswer:

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Mapping
 
-from kubesched_lint.engine.cluster.limits import LARGEST_ANSWER
 from kubesched_lint.engine.model.feature_gates import GROUPS, READ, lacking
 from kubesched_lint.sources.capture.answers import AnswerError
 from kubesched_lint.sources.capture.connection import CaptureError, Connection
@@ -24,7 +23,7 @@ def feature_gates(connection: Connection, served: Mapping[str, tuple[str, ...]] 
     """
     shown = {GROUPS: True} if {*(served or {}).get("scheduling.k8s.io", ())} - _WITHOUT_GROUPS else {}
     try:
-        answer = connection.get(PATH, largest=LARGEST_ANSWER, deadline=time.monotonic() + connection.read_seconds)
+        answer = connection.get(PATH, deadline=time.monotonic() + connection.read_seconds)
     except (AnswerError, CaptureError):
         return shown, f"{PATH}: no answer that can be used"
     if answer.status != 200:

@@ -7,27 +7,12 @@ from collections.abc import Iterable
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.placeholders import to_fill_in
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import CSI_ZONES, HOSTNAME, is_of_csi_driver
+from kubesched_lint.engine.model.node import HOSTNAME, SET_BY_KUBELETS, is_of_csi_driver
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.engine.scenario.nodes.node_makers import made_later
 from kubesched_lint.engine.scenario.nodes.sketched import host_among, is_left_out, may_be_a_node
 from kubesched_lint.engine.scenario.words import Words
 from kubesched_lint.engine.scenario.world import World, once_per_world
-
-SET_BY_KUBELETS = (
-    "kubernetes.io/arch",
-    "beta.kubernetes.io/arch",
-    "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/instance-type",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    *CSI_ZONES,
-)
-"""Labels that kubelets, cloud providers and CSI drivers put on real nodes and that a sketch need not write.
-
-Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.go`` (v1.36) for zone, region and type.
-"""
 
 
 def unstated_label(pod: Pod, world: World) -> str:

@@ -75,7 +75,7 @@ def _hazard(refusal: Refusal, mistake: str, version: str) -> Hazard:
         at=cause.path,
         evidence=proof(f"{code}: {text}", assumes=tuple(_assumed(refusal, version))),
         severity=Severity.WARNING
-        if refusal.gate or refusal.open_gate
+        if refusal.gate or refusal.open_gate or refusal.is_dropped
         else Severity.NOTE
         if refusal.is_completed_elsewhere
         else None,

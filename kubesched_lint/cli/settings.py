@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.engine.cluster.cluster import Cluster, Live
     from kubesched_lint.engine.model.node import NodePool
+    from kubesched_lint.sources.charts.rendering import Charts
 
 DEFAULT = "default"
 
@@ -89,6 +90,15 @@ class Settings(Struct, frozen=True):
         return in_force(self.config, self.values, targets)
 
     @property
+    def charts(self) -> Charts | None:
+        """The pulled charts, if the configuration wants releases rendered from them."""
+        if self.text("gitops.helm") == "off":
+            return None
+        from kubesched_lint.commands.charts.beside import charts_beside
+
+        return charts_beside(self.config.file, self.maybe("kubernetes-version") or "")
+
+    @property
     def options(self) -> Options:
         return Options(
             profile=self.text("profile"),
@@ -108,7 +118,7 @@ class Settings(Struct, frozen=True):
             together=self.together,
             applied=self.applied,
             today="" if self.is_recording else today(),
-            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied),
+            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied, charts=self.charts),
         )
 
 

@@ -108,6 +108,12 @@ def _lines(one: _Set) -> Iterator[str]:
         many(len(manifests.inventory.workloads), "workload"),
     )
     yield f"  {', '.join(counts)}"
+    reasons: dict[str, list[str]] = {}
+    for release in releases:
+        if release.why:
+            reasons.setdefault(release.why, []).append(release.name)
+    for why, names in reasons.items():
+        yield f"  not read: {many(len(names), 'release')} ({first_few(names)}): {why}"
     for skipped in manifests.skipped:
         yield f"  not read: {skipped.path}:{skipped.line}: {skipped.reason}"
     for error in manifests.errors:

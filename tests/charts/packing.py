@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import shutil
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+needs_helm = pytest.mark.skipif(
+    shutil.which("helm") is None and not os.environ.get("KUBESCHED_NEEDS_HELM"), reason="helm is not on PATH"
+)
+"""Where CI promises helm, a missing one is a failure."""
 CHART = "apiVersion: v2\nname: {name}\nversion: {version}\n"
 VALUES = """\
 replicaCount: 3

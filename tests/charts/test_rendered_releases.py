@@ -18,11 +18,10 @@ import yaml
 
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
-from tests.charts.packing import SCHEMA, WEB, packed, program
+from tests.charts.packing import SCHEMA, WEB, needs_helm, packed, program
 from tests.program import called
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
-needs_helm = pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not on PATH")
 
 SYNC = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1

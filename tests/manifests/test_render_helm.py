@@ -16,6 +16,7 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.linter.options import Options
+from tests.charts.packing import needs_helm
 from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent
@@ -121,7 +122,7 @@ def test_what_helm_refuses_is_one_error(charts: Path) -> None:
     assert (done.stdout, done.stderr) == ("", 'error: shop/Chart.yaml: helm template: no template "x"\n')
 
 
-@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not on PATH")
+@needs_helm
 def test_the_recording_is_what_helm_prints() -> None:
     printed = subprocess.run(["helm", "template", str(CHART)], capture_output=True, text=True, check=True).stdout
     assert printed == RECORDED.read_text()

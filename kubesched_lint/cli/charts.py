@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ from kubesched_lint.files import root_of
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import shown
 from kubesched_lint.sources.charts.lock import LockError, Pinned, locked_in, text_of
+from kubesched_lint.sources.delivery.entries import charts_of_applications, repository_of
 from kubesched_lint.writing import destination, replacing
 
 app = command_group("Pull the charts of releases, so that lint can render them.")
@@ -53,7 +55,7 @@ def pull(
     except LockError as error:
         raise _failed(f"{lock}: {error}") from None
     with shown("building"):
-        asked = wanted(_sets(settings, folder), settings.options.namespace)
+        asked = wanted(_sets(settings, folder), settings.options.namespace, _of_applications(folder))
     here = charts_beside(settings.config.file).folder
     digests: dict[Pinned, str] = {}
     failed = 0
@@ -84,6 +86,13 @@ def _sets(settings: Settings, folder: str) -> list[list[Found]]:
     if not targets:
         return [list(files_of([folder], options, render=True))]
     return [list(files_of(one.paths, replace(options, applied=True), render=True)) for one in targets]
+
+
+def _of_applications(folder: str) -> Sequence[Pinned]:
+    try:
+        return charts_of_applications(repository_of(folder, users_cache()))
+    except OSError:
+        return ()  # whoever reads the files reports the error
 
 
 def _write(lock: str, digests: dict[Pinned, str]) -> None:

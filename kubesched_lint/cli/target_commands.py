@@ -82,7 +82,9 @@ def discover(
     found = []
     with shown("building"):
         for name, entry in zip(names_of(entries), entries, strict=True):
-            applied = applied_set(repository, entry, Building(repository.root, tool, is_excluded=excluded))
+            applied = applied_set(
+                repository, entry, Building(repository.root, tool, is_excluded=excluded, charts=settings.charts)
+            )
             found.append(_Set(name, applied, _read(settings, applied)))
     say("\n".join(line for one in found for line in _lines(one)))
     if write:

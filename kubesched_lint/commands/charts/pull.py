@@ -41,9 +41,9 @@ class Wanted(Struct, frozen=True):
     others: tuple[tuple[str, str], ...] = ()
 
 
-def wanted(sets: Iterable[Iterable[Found]], namespace: str) -> Wanted:
-    """Return the charts of the HelmReleases in several sets of files, each once."""
-    charts: dict[Pinned, None] = {}
+def wanted(sets: Iterable[Iterable[Found]], namespace: str, more: Iterable[Pinned] = ()) -> Wanted:
+    """Return the charts of the HelmReleases in several sets of files and ``more``, each once."""
+    charts: dict[Pinned, None] = dict.fromkeys(more)
     others: dict[tuple[str, str], None] = {}
     for files in sets:
         for one in _releases(files, namespace):

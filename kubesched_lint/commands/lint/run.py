@@ -383,7 +383,7 @@ def files_of(
     if options.applied:
         from kubesched_lint.sources.delivery.entries import applied_files  # most sets are files
 
-        return applied_files(paths, is_excluded, progress, store)
+        return applied_files(paths, is_excluded, progress, store, options.kinds.charts)
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 

@@ -28,12 +28,16 @@ _LIKE = "1.35.0"
 
 
 class Asked(Struct, frozen=True):
-    """A release to render: ``values`` are those that its object gives, as JSON."""
+    """A release to render: ``values`` are those that its object gives, as JSON.
+
+    ``folder`` has the chart if it is in the repository; else ``chart`` names it.
+    """
 
     chart: Pinned
     name: str
     namespace: str
     values: str
+    folder: str = ""
 
 
 class Made(Struct, frozen=True):
@@ -62,21 +66,22 @@ class Charts(Struct, frozen=True):
     def made(self, releases: Sequence[Asked]) -> list[Made]:
         """Return what each release becomes. Raises LockError, NoHelmError."""
         digests = self.locked()
-        known = [(one, digests.get(one.chart, "")) for one in releases]
+        known = [(one, _IN_FOLDER if one.folder else digests.get(one.chart, "")) for one in releases]
         tool = helm()
         if tool is None and any(digest for _, digest in known):
             raise NoHelmError(f"charts are to be rendered (gitops.helm), and {NO_HELM}")
         if tool is None or not known:
             return [_unlocked(one) for one, _ in known]
         keys = [_key(one, digest, self._version, tool) if digest else "" for one, digest in known]
-        kept = self.store.renderings([key for key in keys if key]) if self.store else {}
+        lasting = [key for key, (one, _) in zip(keys, known, strict=True) if key and not one.folder]
+        kept = self.store.renderings(lasting) if self.store else {}
         left = {key: both for key, both in zip(keys, known, strict=True) if key and key not in kept}
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             done = pool.map(lambda both: self._rendered(both[0], both[1], tool), left.values())
             new = dict(zip(left, done, strict=True))
         if self.store and new:
             self.store.keep_renderings(
-                {key: Rendered(made.text, False, "", "") for key, made in new.items() if not made.why}
+                {key: Rendered(new[key].text, False, "", "") for key in lasting if key in new and not new[key].why}
             )
         found = {**{key: Made(rendered.text) for key, rendered in kept.items()}, **new}
         return [found[key] if key else _unlocked(one) for key, (one, _) in zip(keys, known, strict=True)]
@@ -86,14 +91,14 @@ class Charts(Struct, frozen=True):
         return self.version or _LIKE
 
     def _rendered(self, one: Asked, digest: str, tool: Tool) -> Made:
-        data = archive(self.folder, digest)
-        if data is None:
+        data = None if one.folder else archive(self.folder, digest)
+        if data is None and not one.folder:
             return Made(why=f"{one.chart} is locked, and its archive is not here: {PULL}")
         options = ("--namespace", one.namespace, "--kube-version", self._version, "--values")
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
                 home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
-                chart = unpacked(data, os.path.join(folder, "chart"))
+                chart = one.folder if data is None else unpacked(data, os.path.join(folder, "chart"))
                 os.mkdir(home)
                 with open(values, "w", encoding="utf-8") as file:
                     file.write(one.values)
@@ -102,9 +107,11 @@ class Charts(Struct, frozen=True):
         except ArchiveError as error:
             return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
         except (RenderError, OSError, UnicodeError) as error:
-            return Made(why=f"{one.chart}: {error}".replace(folder, ""))
+            return Made(why=f"{one.folder or one.chart}: {error}".replace(folder, ""))
 
 
+_IN_FOLDER = "in the repository"
+"""Stands for the digest of a chart that is no archive."""
 NO_HELM = "helm is not on PATH"
 
 

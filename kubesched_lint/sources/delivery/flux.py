@@ -28,6 +28,7 @@ from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 
 if TYPE_CHECKING:
+    from kubesched_lint.sources.charts.rendering import Charts
     from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
     from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
     from kubesched_lint.sources.manifests.kustomize.rendering import Tool
@@ -44,6 +45,8 @@ class Building(Struct, frozen=True):
     store: Store | None = None
     progress: Progress | None = None
     is_excluded: Callable[[str], bool] | None = None
+    charts: Charts | None = None
+    """Charts that were pulled; None: no chart is rendered."""
 
 
 class _Built(Struct):

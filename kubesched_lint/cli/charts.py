@@ -20,6 +20,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.files import root_of
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import shown
+from kubesched_lint.sources.charts.inflating import charts_of_kustomizations
 from kubesched_lint.sources.charts.lock import LockError, Pinned, locked_in, text_of
 from kubesched_lint.sources.delivery.entries import charts_of_applications, repository_of
 from kubesched_lint.writing import destination, replacing
@@ -55,7 +56,7 @@ def pull(
     except LockError as error:
         raise _failed(f"{lock}: {error}") from None
     with shown("building"):
-        asked = wanted(_sets(settings, folder), settings.options.namespace, _of_applications(folder))
+        asked = wanted(_sets(settings, folder), settings.options.namespace, _of_others(folder))
     here = charts_beside(settings.config.file).folder
     digests: dict[Pinned, str] = {}
     failed = 0
@@ -88,9 +89,11 @@ def _sets(settings: Settings, folder: str) -> list[list[Found]]:
     return [list(files_of(one.paths, replace(options, applied=True), render=True)) for one in targets]
 
 
-def _of_applications(folder: str) -> Sequence[Pinned]:
+def _of_others(folder: str) -> Sequence[Pinned]:
+    """Return the charts of Applications and of kustomizations."""
     try:
-        return charts_of_applications(repository_of(folder, users_cache()))
+        repository = repository_of(folder, users_cache())
+        return (*charts_of_applications(repository), *charts_of_kustomizations(folder))
     except OSError:
         return ()  # whoever reads the files reports the error
 

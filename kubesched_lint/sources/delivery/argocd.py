@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
+from kubesched_lint.sources.charts.inflating import inflating
 from kubesched_lint.sources.charts.lock import LockError, Pinned
 from kubesched_lint.sources.charts.rendering import Asked, Made, NoHelmError
 from kubesched_lint.sources.delivery.argocd_charts import CannotRenderError, asked_of, chart_of
@@ -213,9 +214,10 @@ class ArgoFollowing:
         elif _is_chart(folder, source):
             yield self._of_chart(application, source, folder)
         elif _is_kustomization(folder, source):
-            settings = mapping(source.get("kustomize"))
+            settings, charts = mapping(source.get("kustomize")), self._building.charts
+            inflate = None if charts is None else inflating(charts)
             by = Applier(application.name, lambda value: _changed(value, settings), application.where)
-            yield _Wanted(application, tree_applied(shown, self._building.root, by))
+            yield _Wanted(application, tree_applied(shown, self._building.root, by, inflate))
         else:
             yield from self._files(application, mapping(source.get("directory")), folder, shown)
 

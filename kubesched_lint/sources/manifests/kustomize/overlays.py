@@ -18,7 +18,7 @@ from kubesched_lint.sources.manifests.inputs import LARGEST, Applied, InputFile,
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
 from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, Tool, kustomizer, render
-from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, shown, tree_of
+from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, Inflate, shown, tree_of
 from kubesched_lint.sources.manifests.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of
 
@@ -31,12 +31,13 @@ def applied_in(
     progress: Progress | None = None,
     store: Store | None = None,
     flux: FluxRepository = NO_FLUX,
+    inflate: Inflate | None = None,
 ) -> Applied:
     """Render the kustomizations in these folders; return an empty Applied if no tool is installed."""
     tool = kustomizer()
     if tool is None:
         return Applied()
-    found = (tree_of(folder or ".", flux) for folder in folders)
+    found = (tree_of(folder or ".", flux, inflate=inflate) for folder in folders)
     trees = outermost((tree for tree in found if tree is not None), named)
     done = render_trees([tree for tree in trees if tree.obstacle is None], tool, store, progress)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}

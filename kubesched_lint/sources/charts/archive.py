@@ -25,9 +25,12 @@ class ArchiveError(Exception):
 
 
 class _Budget:
-    """What is left of the bytes and of the files that an archive may become, with those inside it."""
+    """What is left of the bytes and of the files that an archive may become, with those inside it; and ``only`` which
+    files are written.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, only: frozenset[str]) -> None:
+        self.only = only
         self.bytes = LARGEST_OUTPUT
         self.files = MOST_FILES
 
@@ -40,9 +43,12 @@ class _Budget:
             raise ArchiveError(f"it has more than {MOST_FILES:,} files")
 
 
-def unpacked(data: bytes, folder: str) -> str:
-    """Unpack a chart into an empty folder, and return the folder of the chart in it. Raises ArchiveError, OSError."""
-    _unpack(data, folder, _Budget(), _DEEPEST)
+def unpacked(data: bytes, folder: str, only: frozenset[str] = frozenset()) -> str:
+    """Unpack a chart into an empty folder, and return the folder of the chart in it. Raises ArchiveError, OSError.
+
+    ``only``: the names of the files that are wanted; empty for all.
+    """
+    _unpack(data, folder, _Budget(only), _DEEPEST)
     names = sorted(os.listdir(folder))
     charts = [name for name in names if os.path.isfile(os.path.join(folder, name, "Chart.yaml"))]
     if len(charts) != 1:
@@ -77,17 +83,22 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, budget: _
         return
     if member.size > LARGEST:
         raise ArchiveError(f"{member.name!r} is larger than {LARGEST >> 20} MiB")
-    stream = tar.extractfile(member)
-    data = b"" if stream is None else stream.read()
     path = os.path.join(folder, *steps)
     if len(steps) > 1 and steps[-2] == "charts" and steps[-1].endswith((".tgz", ".tar.gz")):
         if depth == 0:
             raise ArchiveError(f"{member.name!r} is an archive in {_DEEPEST} others")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        _unpack(data, os.path.dirname(path), budget, depth - 1)
+        _unpack(_contents(tar, member), os.path.dirname(path), budget, depth - 1)
+        return
+    if budget.only and steps[-1] not in budget.only:
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.lexists(path):
         raise ArchiveError(f"{member.name!r} is in it twice")
     with open(path, "wb") as file:
-        file.write(data)
+        file.write(_contents(tar, member))
+
+
+def _contents(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    stream = tar.extractfile(member)
+    return b"" if stream is None else stream.read()

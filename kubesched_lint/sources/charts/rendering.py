@@ -147,10 +147,13 @@ def default_values(folder: str, digest: str) -> tuple[tuple[tuple[str, ...], str
     try:
         with TemporaryDirectory(prefix="kubesched-lint-") as name:
             top = os.path.realpath(name)
-            chart = unpacked(data, os.path.join(top, "chart"))
+            chart = unpacked(data, os.path.join(top, "chart"), _OF_DEFAULTS)
             return tuple(_defaults_in(chart, (), os.path.basename(chart), top))
     except (ArchiveError, OSError):
         return ()
+
+
+_OF_DEFAULTS = frozenset({"Chart.yaml", "values.yaml"})
 
 
 def _defaults_in(chart: str, at: tuple[str, ...], shown: str, top: str) -> list[tuple[tuple[str, ...], str, str]]:

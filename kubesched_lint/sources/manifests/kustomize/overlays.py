@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from itertools import compress
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -162,7 +163,8 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
         return obstacle
     where = os.path.join(folder, "Chart.yaml")
     try:
-        text = render(tool, folder)
+        with TemporaryDirectory(prefix="kubesched-lint-") as home:
+            text = render(tool, folder, home=home)
     except RenderError as error:
         return InputError(where, str(error))
 

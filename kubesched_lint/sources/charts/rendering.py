@@ -95,6 +95,7 @@ class Charts(Struct, frozen=True):
         if data is None and not one.folder:
             return Made(why=f"{one.chart} is locked, and its archive is not here: {PULL}")
         options = ("--namespace", one.namespace, "--kube-version", self._version, "--values")
+        folder = ""
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
                 home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
@@ -106,8 +107,9 @@ class Charts(Struct, frozen=True):
                 return Made(render(Tool(tool.name, command), chart, home=home))
         except ArchiveError as error:
             return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
-        except (RenderError, OSError, UnicodeError) as error:
-            return Made(why=f"{one.folder or one.chart}: {error}".replace(folder, ""))
+        except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
+            words = f"{one.folder or one.chart}: {error}"
+            return Made(why=words.replace(folder, "") if folder else words)
 
 
 _IN_FOLDER = "in the repository"

@@ -93,6 +93,8 @@ def _of_file(
         raise CannotRenderError(f"{name} does not exist") from None
     except OSError as error:
         raise CannotRenderError(f"{name}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise CannotRenderError(f"{name!r} is no name of a file") from None
     if value is not None and not isinstance(value, dict):
         raise CannotRenderError(f"{name} is no mapping")
     yield value or {}

@@ -24,6 +24,7 @@ from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
+from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of
@@ -32,6 +33,7 @@ NO_CARD = "no values card describes its chart"
 ELSEWHERE = "it is installed in another cluster (kubeConfig)"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _REVISION = "pod-template-hash"
+_POST = {"patches", "patchesStrategicMerge", "patchesJson6902", "images"}
 _UNPROVEN = ("workloads", "claims")
 """Fields of Inventory of what a release makes if not all of it is known: nothing is refused or granted by the rest."""
 
@@ -138,9 +140,25 @@ class ReleaseObject(Struct, frozen=True):
         if isinstance(found, str):
             return found
         values = given_values(self.values.value)
-        return (
-            "its values are none that Helm could get" if values is None else Asked(found, self.name, self.home, values)
-        )
+        if values is None:
+            return "its values are none that Helm could get"
+        return Asked(found, self.name, self.home, values, post=given_values(self.post or []) or "")
+
+    @property
+    def post(self) -> list[dict[str, Any]] | None:
+        """The kustomizations of ``postRenderers``; None if they are more than patches and images."""
+        found = []
+        for each in listed(self.spec.get("postRenderers")):
+            kustomize = each.get("kustomize") if isinstance(each, dict) and set(each) == {"kustomize"} else None
+            if not isinstance(kustomize, dict) or kustomize.keys() - _POST:
+                return None
+            patches, images = list(patches_of(kustomize)), list(listed(kustomize.get("images")))
+            if not all(isinstance(one, dict) and one.keys() <= {"patch", "target"} for one in patches):
+                return None
+            if not all(isinstance(one, dict) for one in images):
+                return None
+            found.append({"patches": patches, "images": images})
+        return found
 
 
 def read_release(
@@ -162,7 +180,8 @@ def read_release(
     try:
         if made is not None and made.text and reads is not None:
             values = one.values
-            whys = tuple(filter(None, (_why_partly(values, one.spec, is_rendered=True),)))
+            spec = {**one.spec, "postRenderers": None} if one.post is not None else one.spec
+            whys = tuple(filter(None, (_why_partly(values, spec, is_rendered=True),)))
             found = _rendered(one, made.text, reads, blame_of(values, document, defaults), whys)
             return replace(release, why=found.why or (whys or ("",))[0]), found
         if card is None:

@@ -205,7 +205,9 @@ def test_custom_resources_of_a_chart_have_their_cards(repository: Repository) ->
     ("more", "why"),
     [
         ("  valuesFrom: [{kind: Secret, name: s}]\n", "values of Secret s are not known"),
-        ("  postRenderers: [{kustomize: {}}]\n", "postRenderers change what the chart makes"),
+        ("  postRenderers: [{kustomize: {generators: []}}]\n", "postRenderers change what the chart makes"),
+        ("  postRenderers: [{other: {}}]\n", "postRenderers change what the chart makes"),
+        ("  postRenderers: [{kustomize: {patches: [{path: x}]}}]\n", "postRenderers change what the chart makes"),
     ],
 )
 def test_what_may_change_is_read_and_proves_nothing(repository: Repository, more: str, why: str) -> None:
@@ -214,6 +216,22 @@ def test_what_may_change_is_read_and_proves_nothing(repository: Repository, more
     repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{more}  values:\n"))
     assert repository.reasons() == [why]
     assert {severity for severity, _, _ in repository.findings().values()} <= {"warning", "note"}
+
+
+def test_post_renderers_change_what_helm_made(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    first = "{patch: '- {op: remove, path: /spec/template/spec/nodeSelector}', target: {kind: Deployment}}"
+    second = "{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-front}, spec: {replicas: 0}}'}"
+    post = f"  postRenderers: [{{kustomize: {{patches: [{first}]}}}}, {{kustomize: {{patches: [{second}]}}}}]\n"
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{post}  values:\n"))
+    found = repository.findings()
+    assert "nodeselector-matches-nothing" not in found
+    assert repository.reasons() == []
+    broken = post.replace("op: remove", "op: rub out")
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{broken}  values:\n"))
+    (reason,) = repository.reasons()
+    assert reason.startswith("web 1.2.3: kubectl kustomize: ")
 
 
 def test_another_archive_than_locked_is_not_rendered(repository: Repository) -> None:

@@ -18,7 +18,15 @@ from kubesched_lint.sources.charts.archive import ArchiveError, unpacked
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
-from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, Tool, helm, render
+from kubesched_lint.sources.manifests.kustomize.rendering import (
+    Rendered,
+    RenderError,
+    Tool,
+    helm,
+    kustomizer,
+    render,
+)
+from kubesched_lint.sources.manifests.kustomize.tree import as_json
 from kubesched_lint.sources.manifests.limits import LARGEST
 from kubesched_lint.version import __version__
 
@@ -38,6 +46,8 @@ class Asked(Struct, frozen=True):
     namespace: str
     values: str
     folder: str = ""
+    post: str = ""
+    """Kustomizations, as a list in JSON, that change what Helm made, one after another; empty for none."""
 
 
 class Made(Struct, frozen=True):
@@ -104,12 +114,27 @@ class Charts(Struct, frozen=True):
                 with open(values, "w", encoding="utf-8") as file:
                     file.write(one.values)
                 command = (*tool.command, *options, values, "--", one.name)
-                return Made(render(Tool(tool.name, command), chart, home=home))
+                text = render(Tool(tool.name, command), chart, home=home)
+                for number, settings in enumerate(json.loads(one.post or "[]")):
+                    text = _changed(text, settings, os.path.join(folder, f"post{number}"))
+                return Made(text)
         except ArchiveError as error:
             return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
         except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
             words = f"{one.folder or one.chart}: {error}"
             return Made(why=words.replace(folder, "") if folder else words)
+
+
+def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
+    """Return what Kustomize makes of a text with patches and images. Raises RenderError, OSError."""
+    tool = kustomizer()
+    if tool is None:
+        raise RenderError("postRenderers need kubectl or kustomize, and neither is on PATH")
+    os.mkdir(folder)
+    for name, data in (("all.yaml", text), ("kustomization.yaml", as_json({"resources": ["all.yaml"], **settings}))):
+        with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(data)
+    return render(tool, folder)
 
 
 _IN_FOLDER = "in the repository"
@@ -132,7 +157,7 @@ def _key(one: Asked, digest: str, version: str, tool: Tool) -> str:
     return blake2b(repr(about).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def given_values(values: Mapping[str, Any]) -> str | None:
+def given_values(values: Any) -> str | None:
     """Return values as JSON; None if they are none that Helm could get, such as a date."""
     try:
         return json.dumps(values, allow_nan=False)

@@ -39,6 +39,12 @@ OFFLINE: Mapping[str, str] = {
 """Kustomize fetches with git and with Go's HTTP client: these settings stop both."""
 
 
+_HELMS_FOLDERS = (
+    *("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HELM_PLUGINS"),
+    *("HELM_REPOSITORY_CACHE", "HELM_REPOSITORY_CONFIG", "HELM_REGISTRY_CONFIG"),
+)
+
+
 class ProgramError(Exception):
     """A program did not run to its end; ``str()`` is the whole message."""
 
@@ -141,10 +147,29 @@ def _holding(data: bytes) -> IO[bytes]:
     return file
 
 
-def run_offline(command: Sequence[str], *, name: str, timeout: float = TIMEOUT) -> Done:
-    """Run a program that needs no network, like ``run``; without network access if the system supports that."""
-    environ = {**environment(), **OFFLINE, "KUBECONFIG": os.devnull}
+def run_offline(command: Sequence[str], *, name: str, timeout: float = TIMEOUT, home: str = "") -> Done:
+    """Run a program that needs no network, like ``run``; without network access if the system supports that.
+
+    ``home`` is an empty folder that it gets as its home, and for all that Helm keeps; empty for the user's own.
+    """
+    environ = {**environment(), **OFFLINE, "KUBECONFIG": os.devnull, **_settings_in(home)}
     return run((*_alone(), *command), name=name, environ=environ, timeout=timeout)
+
+
+def _settings_in(home: str) -> Mapping[str, str]:
+    """Return the variables by which a program finds neither settings nor plugins of the user."""
+    if not home:
+        return {}
+    folders = {name: os.path.join(home, name.lower()) for name in _HELMS_FOLDERS}
+    return {**folders, "HELM_NO_PLUGINS": "1", "HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": home}
+
+
+def run_as_user(command: Sequence[str], *, name: str, timeout: float = TIMEOUT) -> Done:
+    """Run a program as the user would, with the network, settings and credentials; raises like ``run``.
+
+    Only for what a user asks to fetch.
+    """
+    return run(command, name=name, timeout=timeout)
 
 
 @cache

@@ -33,6 +33,27 @@ def replacing(path: str, mode: int = 0o666) -> Iterator[IO[bytes]]:
         raise
 
 
+def put_in(folder: int, name: str, data: bytes) -> None:
+    """Write a file into an open folder: whole, or not at all; only the user may read it."""
+    temporary = f"{name}.{os.urandom(6).hex()}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        removed_from(folder, temporary)
+        raise
+
+
+def removed_from(folder: int, name: str) -> None:
+    """Remove a file of an open folder, if it is there."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass
+
+
 def destination(path: str) -> str:
     """Return the target of a path for a report: a link in a repository must not leave it. Raises OSError.
 

@@ -70,7 +70,7 @@ def _hazard(refusal: Refusal, mistake: str, version: str) -> Hazard:
     return Hazard(
         at=cause.path,
         evidence=proof(f"{code}: {refusal.text}", assumes=tuple(_assumed(refusal, version))),
-        severity=Severity.WARNING if refusal.gate or refusal.open_gate else severity,
+        severity=Severity.WARNING if refusal.gate or refusal.open_gate or refusal.is_dropped else severity,
         values={"field": cause.field, "words": refusal.text, "meant": cause.suggestion},
         cause=mistake,
         variant=variant,

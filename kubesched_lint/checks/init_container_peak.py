@@ -60,5 +60,5 @@ def _at(container: Container, resource: str, by_limit: bool) -> Path:
 
 def _requested(workload: Workload, container: Container) -> bool:
     """Whether the manifest itself sets requests; otherwise the API server copies the limits."""
-    where: Path = (*container.path, "resources", "requests")
-    return workload.source is None or workload.source.span(where) != workload.source.span(where[:-1])
+    source, where = workload.source, (*container.path, "resources", "requests")
+    return not isinstance(source, Document) or value_at(source.value, where) is not None

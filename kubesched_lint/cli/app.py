@@ -30,6 +30,7 @@ _COMMANDS = {
     "snapshot": "Save what scheduling reads from a live cluster, for --cluster.",
     "baseline": "Record known findings, so that lint does not fail on them.",
     "targets": "Find what Flux or Argo CD applies from a repository.",
+    "charts": "Pull the charts of releases, so that lint can render them.",
     "config": "Show the settings of a run, or the schema of the file.",
     "rules": "List, explain, test and create rules.",
     "workloads": "List, explain, test and create cards of custom resources.",

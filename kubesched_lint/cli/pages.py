@@ -34,7 +34,8 @@ Check    lint      Report what will not be scheduled, and the lines to blame.
          why       Explain where one pod can go, node by node.
 Cluster  init, snapshot (save nodes for --cluster), audit (what is wrong now),
          fit (how many more pods fit), drain (plan an upgrade)
-Project  baseline, config, rules, workloads, targets, fleet, lsp, verify
+Project  baseline, config, rules, workloads, targets, charts, fleet, lsp,
+         verify
 
 Exit codes: 0 no problem, 1 findings, 2 invalid input (drain: 3 unknown).
 `COMMAND -h` shows the usual options, `COMMAND --help` all of them.

@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,6 +31,9 @@ from kubesched_lint.project.rule_settings import SettingError, from_flags
 from kubesched_lint.project.weakening import NOTHING_WEAKER, in_force
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
+
+if TYPE_CHECKING:
+    from kubesched_lint.sources.charts.rendering import Charts
 
 DEFAULT = "default"
 
@@ -86,6 +89,15 @@ class Settings(Struct, frozen=True):
         return in_force(self.config, self.values, targets)
 
     @property
+    def charts(self) -> Charts | None:
+        """The pulled charts, if the configuration wants releases rendered from them."""
+        if self.text("gitops.helm") == "off":
+            return None
+        from kubesched_lint.commands.charts.beside import charts_beside
+
+        return charts_beside(self.config.file, self.maybe("kubernetes-version") or "")
+
+    @property
     def options(self) -> Options:
         return Options(
             profile=self.text("profile"),
@@ -105,7 +117,7 @@ class Settings(Struct, frozen=True):
             together=self.together,
             applied=self.applied,
             today="" if self.is_recording else today(),
-            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied),
+            kinds=replace(kinds_with(self.names("workload-folders")), reads_named=self.applied, charts=self.charts),
         )
 
 

@@ -82,7 +82,9 @@ def discover(
     found = []
     with shown("building"):
         for name, entry in zip(names_of(entries), entries, strict=True):
-            applied = applied_set(repository, entry, Building(repository.root, tool, is_excluded=excluded))
+            applied = applied_set(
+                repository, entry, Building(repository.root, tool, is_excluded=excluded, charts=settings.charts)
+            )
             found.append(_Set(name, applied, _read(settings, applied)))
     say("\n".join(line for one in found for line in _lines(one)))
     if write:
@@ -108,6 +110,12 @@ def _lines(one: _Set) -> Iterator[str]:
         many(len(manifests.inventory.workloads), "workload"),
     )
     yield f"  {', '.join(counts)}"
+    reasons: dict[str, list[str]] = {}
+    for release in releases:
+        if release.why:
+            reasons.setdefault(release.why, []).append(release.name)
+    for why, names in reasons.items():
+        yield f"  not read: {many(len(names), 'release')} ({first_few(names)}): {why}"
     for skipped in manifests.skipped:
         yield f"  not read: {skipped.path}:{skipped.line}: {skipped.reason}"
     for error in manifests.errors:

@@ -12,7 +12,7 @@ from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.sources.manifests.document import Document, Move
-from kubesched_lint.sources.manifests.kustomization import value_in
+from kubesched_lint.sources.manifests.kustomization import merged, value_in
 
 _INLINE: Path = ("spec", "values")
 _OF_RELEASE = re.compile(r"\{\{-?\s*\.Release\.(?P<field>Name|Namespace)\s*-?\}\}")
@@ -51,7 +51,7 @@ def values_of(document: Document, release: str, namespace: str, others: Others) 
     """Return the values of a HelmRelease, later sources over earlier ones."""
     spec = document.value.get("spec")
     listed = spec.get("valuesFrom") if isinstance(spec, dict) else None
-    merged: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
     sources, unknown = [], []
     for number, source in enumerate(listed if isinstance(listed, list) else ()):
         given = _given(source, document.namespace or namespace, others)
@@ -60,10 +60,10 @@ def values_of(document: Document, release: str, namespace: str, others: Others) 
             unknown.append(f"{named.get('kind')} {named.get('name')}")
         else:
             sources.append((number, given))
-            merged = _merged(merged, given)
+            whole = merged(whole, given)
     own = value_at(document.value, _INLINE)
-    merged = _merged(merged, own) if isinstance(own, dict) else merged
-    return Values(document, release, namespace, merged, tuple(sources), tuple(unknown))
+    whole = merged(whole, own) if isinstance(own, dict) else whole
+    return Values(document, release, namespace, whole, tuple(sources), tuple(dict.fromkeys(unknown)))
 
 
 def _given(source: Any, namespace: str, others: Others) -> Mapping[str, Any] | None:
@@ -74,14 +74,6 @@ def _given(source: Any, namespace: str, others: Others) -> Mapping[str, Any] | N
     text = value_at(named.value, ("data", str(source.get("valuesKey") or "values.yaml"))) if named else None
     value = value_in(text) if isinstance(text, str) else None
     return value if isinstance(value, dict) else None
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(below)
-    for key, value in above.items():
-        old = found.get(key)
-        found[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return found
 
 
 def _has(value: Any, at: Path) -> bool:

@@ -14,6 +14,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 if TYPE_CHECKING:
     from kubesched_lint.custom.card import CustomKind
     from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.sources.charts.rendering import Charts
 
 
 _NAMED = ("v1", "PodTemplate")
@@ -30,7 +31,11 @@ def is_release(api_version: object, kind: object) -> bool:
     return group is not None and isinstance(api_version, str) and api_version.startswith(f"{group}/")
 
 
-NAMED_BY_RELEASES = {"OCIRepository": "source.toolkit.fluxcd.io", "ConfigMap": ""}
+NAMED_BY_RELEASES = {
+    "OCIRepository": "source.toolkit.fluxcd.io",
+    "HelmRepository": "source.toolkit.fluxcd.io",
+    "ConfigMap": "",
+}
 """Kinds whose objects releases name → their API group."""
 
 
@@ -47,12 +52,14 @@ class Kinds(Struct, frozen=True):
     faults: tuple[CardError, ...] = ()
     reads_named: bool = False
     """Whether the objects are read from which releases take values: they are many, and large."""
+    charts: Charts | None = None
+    """Charts that were pulled; None: releases are read by their cards alone."""
 
     def is_read(self, api_version: object, kind: object) -> bool:
         """Return whether documents of a kind are read."""
         if is_read(api_version, kind) or (api_version, kind) == _NAMED or is_release(api_version, kind):
             return True
-        if self.reads_named and is_named_by_releases(api_version, kind):
+        if (self.reads_named or self.charts is not None) and is_named_by_releases(api_version, kind):
             return True
         if not isinstance(kind, str) or not isinstance(api_version, str) or not (self.own or kind in KINDS):
             return False

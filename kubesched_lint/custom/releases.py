@@ -3,113 +3,281 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom._charts import CHARTS
-from kubesched_lint.custom.app_template import Chart, Plain, objects_of
+from kubesched_lint.custom.app_template import Chart, objects_of
+from kubesched_lint.custom.blame import Blame, blame_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
 from kubesched_lint.custom.derive import UnreadableError
+from kubesched_lint.custom.kinds import is_named_by_releases, is_release
 from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.model.decode.fields import DecodeError
-from kubesched_lint.engine.model.decode.objects import decode_object
+from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
-from kubesched_lint.sources.manifests.document import Document, Text
+from kubesched_lint.findings import InputError
+from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
+from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
+from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
+from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.loader import documents_of
 
 NO_CARD = "no values card describes its chart"
+ELSEWHERE = "it is installed in another cluster (kubeConfig)"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _REVISION = "pod-template-hash"
+_POST = {"patches", "patchesStrategicMerge", "patchesJson6902", "images"}
+_UNPROVEN = ("workloads", "claims")
+"""Fields of Inventory of what a release makes if not all of it is known: nothing is refused or granted by the rest."""
 
 Decoded = tuple[str, Any]
 """The field of Inventory of an object, and the object."""
 
 
-def read_release(document: Document, namespace: str, order: int, others: Others) -> tuple[Release, tuple[Decoded, ...]]:
-    """Return the release that an object installs, and the objects that its chart makes, as far as a card tells.
+Reads = Callable[[object, object], bool] | None
+DefaultValues = tuple[tuple[str, ...], str, str]
+"""Path of the subchart, file in the archive, and text of a file of a chart's own values."""
+
+
+class MadeOf(Struct, frozen=True):
+    """What a release makes: decoded objects, custom resources, and what nobody reads.
+
+    ``why``: something of it could not be read, and what; empty if all could.
+    """
+
+    objects: tuple[Decoded, ...] = ()
+    custom: tuple[Document, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    whole: tuple[Document, ...] = ()
+    """The sources of objects that have all fields which are applied."""
+    why: str = ""
+
+
+class ReleaseObject(Struct, frozen=True):
+    """An object that installs a chart: where in the set it stands, and what it names there.
 
     ``namespace`` is that of objects without one, ``order`` the place in the reading order, and ``others`` has the
     objects of the set that it names.
     """
-    spec = _mapping(document.value, "spec")
-    home = str(spec.get("targetNamespace") or document.namespace or namespace)
-    chart, version = _chart(document, spec, document.namespace or namespace, others)
+
+    document: Document
+    namespace: str
+    order: int
+    others: Others
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return _mapping(self.document.value, "spec")
+
+    @property
+    def own_namespace(self) -> str:
+        return self.document.namespace or self.namespace
+
+    @property
+    def home(self) -> str:
+        """The namespace that the release is installed in."""
+        return str(self.spec.get("targetNamespace") or self.own_namespace)
+
+    @property
+    def name(self) -> str:
+        """The name that helm-controller gives the release."""
+        if self.spec.get("releaseName"):
+            return str(self.spec["releaseName"])
+        target = self.spec.get("targetNamespace")
+        return f"{target}-{self.document.name}" if target else self.document.name
+
+    @property
+    def values(self) -> Values:
+        return values_of(self.document, self.name, self.home, self.others)
+
+    def named(self, ref: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the ``spec`` of an object of the set that it names; empty if it is not in it."""
+        at = (str(ref.get("kind")), str(ref.get("namespace") or self.own_namespace), str(ref.get("name")))
+        found = self.others.named(*at)
+        return {} if found is None else _mapping(found.value, "spec")
+
+    @property
+    def chart(self) -> tuple[str, str]:
+        """The chart and its version; empty where the object does not tell."""
+        ref = _mapping(self.spec, "chartRef")
+        if self.document.kind == "HelmChart":
+            return str(self.spec.get("chart") or ""), str(self.spec.get("version") or "")
+        if not ref:
+            chart = _mapping(_mapping(self.spec, "chart"), "spec")
+            return str(chart.get("chart") or ""), str(chart.get("version") or "")
+        source = self.named(ref)
+        if not source:
+            return str(ref.get("name") or ""), ""
+        return str(source.get("url") or "").rpartition("/")[2], str(_mapping(source, "ref").get("tag") or "")
+
+    @property
+    def pinned(self) -> Pinned | str:
+        """The version of the chart that it installs; else why nobody can say which that is, or where it is from."""
+        chart, version = self.chart
+        ref = _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
+        address = str(self.named(ref).get("url") or "")
+        is_of_oci = ref.get("kind") == "OCIRepository"
+        if ref.get("kind") not in ("OCIRepository", "HelmRepository"):
+            return f"its chart is taken from a {ref.get('kind') or 'source that it does not name'}"
+        if not address:
+            return f"{ref['kind']} {ref.get('name')}, which has its chart, is not in the set"
+        if not is_one_version(version):
+            return f"{version or 'no version'} is not one version of its chart"
+        found = pinned(address, "" if is_of_oci else chart, version)
+        return found if found.is_sound else f"{found.repository} is no address of charts"
+
+    @property
+    def asked(self) -> Asked | str:
+        """What Helm is asked to render; else why it is not."""
+        found = self.pinned
+        if isinstance(found, str):
+            return found
+        values = given_values(self.values.value)
+        if values is None:
+            return "its values are none that Helm could get"
+        return Asked(found, self.name, self.home, values, post=given_values(self.post or []) or "")
+
+    @property
+    def post(self) -> list[dict[str, Any]] | None:
+        """The kustomizations of ``postRenderers``; None if they are more than patches and images."""
+        found = []
+        for each in listed(self.spec.get("postRenderers")):
+            kustomize = each.get("kustomize") if isinstance(each, dict) and set(each) == {"kustomize"} else None
+            if not isinstance(kustomize, dict) or kustomize.keys() - _POST:
+                return None
+            patches, images = list(patches_of(kustomize)), list(listed(kustomize.get("images")))
+            if not all(isinstance(one, dict) and one.keys() <= {"patch", "target"} for one in patches):
+                return None
+            if not all(isinstance(one, dict) for one in images):
+                return None
+            found.append({"patches": patches, "images": images})
+        return found
+
+
+def read_release(
+    one: ReleaseObject, made: Made | None = None, reads: Reads = None, defaults: Sequence[DefaultValues] = ()
+) -> tuple[Release, MadeOf]:
+    """Return the release that an object installs, and what its chart makes: as Helm rendered it (``made``), else as
+    far as a card tells.
+
+    ``reads`` tells the kinds that are decoded or derived; ``defaults`` has the chart's own values.
+    """
+    document = one.document
+    chart, version = one.chart
     where = document.location(())
     title = " ".join(filter(None, (chart, version)))
-    release = Release(document.kind, home, document.name, title, where.path, where.span.line, NO_CARD)
+    release = Release(document.kind, one.home, document.name, title, where.path, where.span.line, NO_CARD)
+    if one.spec.get("kubeConfig") and document.kind == "HelmRelease":
+        return replace(release, why=ELSEWHERE), MadeOf()
     card = CHARTS.get(chart) if document.kind == "HelmRelease" else None
-    if card is None:
-        return release, ()
+    try:
+        if made is not None and made.text and reads is not None:
+            values = one.values
+            spec = {**one.spec, "postRenderers": None} if one.post is not None else one.spec
+            whys = tuple(filter(None, (_why_partly(values, spec, is_rendered=True),)))
+            found = _rendered(one, made.text, reads, blame_of(values, document, defaults), whys)
+            return replace(release, why=found.why or (whys or ("",))[0]), found
+        if card is None:
+            return replace(release, why=made.why if made else NO_CARD), MadeOf()
+        return _by_card(one, card, release)
+    except (UnreadableError, DecodeError) as error:
+        return replace(release, why=getattr(error, "message", str(error))), MadeOf()
+
+
+def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> tuple[Release, MadeOf]:
+    """Return what a values card makes of a release. Raises UnreadableError, DecodeError."""
+    chart, version = one.chart
     first, last = (str(card["versions"][key]) for key in ("first", "last"))
     if _numbers(version) < _numbers(first):
-        return replace(release, why=f"its values card begins with {chart} {first}"), ()
-    values = values_of(document, _name(document, spec), home, others)
+        return replace(release, why=f"its values card begins with {chart} {first}"), MadeOf()
+    values = one.values
     is_newer = _numbers(version) > _numbers(last)
-    try:
-        plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
-        doubts = tuple(_doubts(values, spec, chart, version, last))
-        objects = tuple(_decoded(document, one, home, order, doubts) for one in plain)
-    except (UnreadableError, DecodeError) as error:
-        return replace(release, why=getattr(error, "message", str(error))), ()
-    return replace(release, why=_why_partly(values, spec)), objects
+    plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
+    why = _why_partly(values, one.spec)
+    doubts = [f"the values card describes {chart} up to {last}, and this is {_named(version)}"] if is_newer else []
+    doubts += filter(None, (why,))
+    made = []
+    for each in plain:
+        whys = (*doubts, *(f"values.{at} is a template of the chart" for at in each.open))
+        made.append(_decoded(one, _standing_for(one, each.value, tuple(each.moves.values())), whys))
+    return replace(release, why=why), MadeOf(tuple(made))
 
 
-def _doubts(values: Values, spec: Mapping[str, Any], chart: str, version: str, last: str) -> Iterator[str]:
-    """Yield what nothing of the release can be proven without."""
-    if _numbers(version) > _numbers(last):
-        named = f"version {version}" if version else "a version that nobody names"
-        yield f"the values card describes {chart} up to {last}, and this is {named}"
-    why = _why_partly(values, spec)
-    if why:
-        yield why
+def _named(version: str) -> str:
+    return f"version {version}" if version else "a version that nobody names"
 
 
-def _why_partly(values: Values, spec: Mapping[str, Any]) -> str:
+def _rendered(one: ReleaseObject, text: str, reads: Reads, blame: Blame, whys: Sequence[str]) -> MadeOf:
+    """Return what Helm wrote, each object with its place among the values; what cannot be decoded is said."""
+    assert reads is not None
+    file = InputFile(f"{one.document.path} ({one.name})", text.encode("utf-8", "surrogateescape"))
+    decoded: list[Decoded] = []
+    custom, whole, unread, wrong = list[Document](), list[Document](), list[Unread](), list[str]()
+    for entry in documents_of(file, reads):
+        if isinstance(entry, Unread):
+            unread.append(replace(entry, path=one.document.path, line=one.document.span(()).line))
+        elif isinstance(entry, InputError):
+            wrong.append(f"what its chart makes cannot be read: {entry.message}")
+        elif isinstance(entry, Document) and is_release(entry.api_version, entry.kind):
+            wrong.append(f"its chart makes {entry.kind} {entry.name}, which is not followed")
+        elif isinstance(entry, Document) and not is_named_by_releases(entry.api_version, entry.kind):
+            source = replace(_standing_for(one, entry.value, blame.moves(entry.value)), is_whole=not whys)
+            if not is_read(entry.api_version, entry.kind):
+                custom += [] if whys else [source]
+                continue
+            try:
+                found = _decoded(one, source, whys)
+            except DecodeError as error:
+                wrong.append(f"its {entry.kind} {entry.name} has the wrong type: {error.message}")
+                continue
+            decoded += [found] if not whys or found[0] in _UNPROVEN else []
+            whole += [] if whys else [source]
+    return MadeOf(tuple(decoded), tuple(custom), tuple(unread), tuple(whole), next(iter(wrong), ""))
+
+
+def _why_partly(values: Values, spec: Mapping[str, Any], *, is_rendered: bool = False) -> str:
     if values.unknown:
         return f"values of {', '.join(values.unknown)} are not known"
     if spec.get("postRenderers"):
         return "postRenderers change what the chart makes"
-    return "rawResources are not read" if values.value.get("rawResources") else ""
+    chart = _mapping(_mapping(spec, "chart"), "spec")
+    if chart.get("valuesFiles") or chart.get("valuesFile"):
+        return "valuesFiles of its chart are not read"
+    return "rawResources are not read" if values.value.get("rawResources") and not is_rendered else ""
 
 
-def _decoded(document: Document, plain: Plain, namespace: str, order: int, doubts: Sequence[str]) -> Decoded:
-    value = plain.value
-    source = replace(
-        document, written=Text(document.text, value), moves=tuple(plain.moves.values()), kind=value["kind"]
+def _standing_for(one: ReleaseObject, value: dict[str, Any], moves: Sequence[Move]) -> Document:
+    """Return the document of an object that the chart makes: its text is the release."""
+    meta = _mapping(value, "metadata")
+    document = one.document
+    return replace(
+        document,
+        written=Text(document.text, value),
+        moves=tuple(moves) or (Move(("metadata",), document, ("metadata", "name"), is_exact=False),),
+        stands_for=document,
+        kind=value["kind"],
+        api_version=str(value.get("apiVersion") or ""),
+        name=str(meta.get("name") or ""),
+        namespace=str(meta.get("namespace") or one.home),
+        annotations=meta.get("annotations"),
     )
-    found, made = decode_object(value, namespace, source, order)
-    whys = (*doubts, *(f"values.{at} is a template of the chart" for at in plain.open))
+
+
+def _decoded(one: ReleaseObject, source: Document, whys: Sequence[str]) -> Decoded:
+    """Return an object that the chart makes; ``whys``: what nothing of it can be proven without. Raises DecodeError."""
+    found, made = decode_object(source.value, one.home, source, one.order)
     if whys and isinstance(made, Workload):
         owner = "ReplicaSet" if made.kind == "Deployment" else made.kind
         unknown = dict.fromkeys(EVENTS, whys[0])
         made = replace(made, custom=Custom(made.ref, 1, owner, "", _REVISION, (), unknown, made.selector))
     return found, made
-
-
-def _chart(document: Document, spec: Mapping[str, Any], namespace: str, others: Others) -> tuple[str, str]:
-    """Return the chart and its version; empty where the object does not tell."""
-    if document.kind == "HelmChart":
-        return str(spec.get("chart") or ""), str(spec.get("version") or "")
-    ref = _mapping(spec, "chartRef")
-    if not ref:
-        chart = _mapping(_mapping(spec, "chart"), "spec")
-        return str(chart.get("chart") or ""), str(chart.get("version") or "")
-    named = others.named(str(ref.get("kind")), str(ref.get("namespace") or namespace), str(ref.get("name")))
-    if named is None:
-        return str(ref.get("name") or ""), ""
-    source = _mapping(named.value, "spec")
-    return str(source.get("url") or "").rpartition("/")[2], str(_mapping(source, "ref").get("tag") or "")
-
-
-def _name(document: Document, spec: Mapping[str, Any]) -> str:
-    """Return the name that helm-controller gives a release."""
-    if spec.get("releaseName"):
-        return str(spec["releaseName"])
-    target = spec.get("targetNamespace")
-    return f"{target}-{document.name}" if target else document.name
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -51,7 +51,12 @@ class Refusal(Struct, frozen=True):
 
     @property
     def is_certain(self) -> bool:
-        return not (self.gate or self.open_gate or self.is_completed_elsewhere)
+        return not (self.gate or self.open_gate or self.is_completed_elsewhere or self.is_dropped)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether only a strict client is refused: helm-controller is none, and the server drops the field."""
+        return self.document.is_whole and self.is_at_key
 
     @property
     def text(self) -> str:
@@ -99,7 +104,7 @@ def refusals_of(world: World, document: Document) -> Refusals:
 
 def judged(document: Document, world: World) -> Judgement:
     """Return the refusals, one for each place, without those that somebody makes acceptable before it is applied."""
-    if document.is_stored or document.moves:
+    if document.is_stored or (document.moves and not document.is_whole):
         return Judgement()  # a server has stored it, or it stands for a custom resource that has other fields
     seen: set[Path] = set()
     told: list[Refusal] = []

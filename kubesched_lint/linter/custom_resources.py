@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kubesched_lint.custom.derive import PlainObjects, UnreadableError, made_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.others import Others
-from kubesched_lint.custom.releases import Decoded, read_release
+from kubesched_lint.custom.releases import DefaultValues, MadeOf, ReleaseObject, read_release
 from kubesched_lint.engine.scenario.settings.not_read import Release
+from kubesched_lint.findings import InputError
+from kubesched_lint.sources.charts.lock import LockError
+from kubesched_lint.sources.charts.rendering import Asked, Charts, Made, NoHelmError, default_values
 from kubesched_lint.sources.manifests.document import Document, Unread, print_of
 
 Placed = tuple[int, Document]
@@ -37,10 +41,49 @@ def derived(
             )
 
 
+class Installed(NamedTuple):
+    """A release with what it makes. ``problem``: why no chart at all could be rendered, said with the first release."""
+
+    document: Document
+    release: Release
+    made: MadeOf
+    problem: InputError | None = None
+
+
 def charted(
-    delivered: Iterable[Placed], named: Sequence[Document], namespace: str
-) -> Iterator[tuple[Document, Release, tuple[Decoded, ...]]]:
-    """Yield each object that installs a chart with its release and with what the chart makes, as far as cards tell."""
+    delivered: Iterable[Placed], named: Sequence[Document], kinds: Kinds, namespace: str
+) -> Iterator[Installed]:
+    """Yield each object that installs a chart with what the chart makes: by pulled charts, else as far as cards tell.
+
+    A release whose chart is not pulled or not rendered is read by its card, if there is one.
+    """
     known = Others(named, namespace)
-    for order, document in delivered:
-        yield document, *read_release(document, namespace, order, known)
+    releases = [ReleaseObject(document, namespace, order, known) for order, document in delivered]
+    made: Mapping[int, Made] = {}
+    problem = None
+    if kinds.charts is not None:
+        made, problem = _rendered(releases, kinds.charts)
+    for number, one in enumerate(releases):
+        its = made.get(number)
+        defaults = _defaults(one, kinds) if its is not None and its.text else ()
+        release, found = read_release(one, its, kinds.is_read, defaults)
+        yield Installed(one.document, release, found, problem)
+        problem = None
+
+
+def _rendered(releases: Sequence[ReleaseObject], charts: Charts) -> tuple[Mapping[int, Made], InputError | None]:
+    """Return what Helm makes of the releases, by their numbers, and why it makes nothing."""
+    asked = {number: one.asked for number, one in enumerate(releases)}
+    known = {number: one for number, one in asked.items() if isinstance(one, Asked)}
+    others = {number: Made(why=one) for number, one in asked.items() if isinstance(one, str)}
+    try:
+        return {**others, **dict(zip(known, charts.made(list(known.values())), strict=True))}, None
+    except (LockError, NoHelmError) as error:
+        return others, InputError(charts.lock, str(error))
+
+
+def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
+    found = one.pinned
+    if kinds.charts is None or isinstance(found, str):
+        return ()
+    return default_values(kinds.charts.folder, kinds.charts.locked().get(found, ""))

@@ -378,9 +378,10 @@ class Run:
             return (world,)
         if rule.each != "document":
             return self._carriers.members(rule, world)
+        documents = (*self.manifests.documents, *self.manifests.made)
         if world.refused is None or not rule.refuses:
-            return self.manifests.documents
-        return tuple(document for document in self.manifests.documents if document in world.refused)
+            return documents
+        return tuple(document for document in documents if document in world.refused)
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:
         victim = hazard.victim or ref_of(document, self.options.namespace)

@@ -52,6 +52,8 @@ class ManifestSet(Struct, frozen=True):
     """The manifests before the change; None if the set is compared with nothing."""
     releases: tuple[Release, ...] = ()
     """The objects that install charts; those that were not read are in ``unread``, too."""
+    made: tuple[Document, ...] = ()
+    """The objects that rendered charts make; each stands for its release, which is in ``documents``."""
 
     @property
     def is_complete(self) -> bool:
@@ -229,7 +231,9 @@ def manifest_set(
         else:
             errors.append(entry)
             given.append(entry)
-    releases = described.read(objects, documents, unread) if described else ()
+    releases, made = described.read(objects, documents, unread, errors) if described else ((), ())
+    if version and not all(_is_judged(document, version, judge, refused) for document in made):
+        version = ""
     return ManifestSet(
         gather(objects),
         tuple(documents),
@@ -243,6 +247,7 @@ def manifest_set(
         version and minor_of(version),
         kinds,
         releases=releases,
+        made=made,
     )
 
 
@@ -286,30 +291,42 @@ class _Described:
             self._custom.append((number, document))
 
     def read(
-        self, objects: list[tuple[str, Any]], documents: list[Document], unread: list[Unread]
-    ) -> tuple[Release, ...]:
-        """Add the workloads of custom resources, and what charts make, to the objects. Return the releases.
+        self,
+        objects: list[tuple[str, Any]],
+        documents: list[Document],
+        unread: list[Unread],
+        errors: list[InputError],
+    ) -> tuple[tuple[Release, ...], tuple[Document, ...]]:
+        """Add the workloads of custom resources, and what charts make, to the objects. Return the releases, and the
+        documents of what rendered charts make.
 
         What no card can read, and what only names values, moves from ``documents`` to ``unread``.
         """
         from kubesched_lint.linter.custom_resources import charted, derived  # most sets have none
 
-        gone, releases = {document: _unread(document) for document in self._named}, []
-        for document, found in derived(self._custom, documents, self._kinds, self._namespace):
+        gone, releases = {document: _unread(document) for document in self._named}, list[Release]()
+        whole: list[Document] = []
+        resources = list(self._custom)
+        places = {document: number for number, document in self._releases}
+        for document, release, made, problem in charted(self._releases, self._named, self._kinds, self._namespace):
+            releases.append(release)
+            objects += made.objects
+            unread += made.unread
+            whole += made.whole
+            resources += ((places[document], one) for one in made.custom)
+            errors += [problem] if problem else []
+            if not made.objects and not made.custom:
+                gone[document] = _unread(document)
+        for document, found in derived(resources, documents, self._kinds, self._namespace):
             if isinstance(found, Unread):
                 gone[document] = found
             else:
                 objects += (("workloads", workload) for workload in found.workloads)
                 objects += (("budgets", budget) for budget in found.budgets)
-        for document, release, made in charted(self._releases, self._named, self._namespace):
-            releases.append(release)
-            objects += made
-            if not made:
-                gone[document] = _unread(document)
         objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
         documents[:] = [document for document in documents if document not in gone]
         unread += gone.values()
-        return tuple(releases)
+        return tuple(releases), tuple(whole)
 
 
 def _unread(document: Document) -> Unread:

@@ -18,7 +18,7 @@ OWN_RULES = "rule-folders"
 
 
 class ConfigKey(Struct, frozen=True):
-    """A top-level key of the configuration; the flag of the same name overrides it.
+    """A top-level key of the configuration, or ``TABLE.KEY``; the flag of the same name overrides it.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``percent``, ``version``, ``path``, ``groups`` (a
     list of tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
@@ -99,10 +99,18 @@ KEYS = (
         "note",
         ("note", "error"),
     ),
+    ConfigKey(
+        "gitops.helm",
+        "choice",
+        "Whether lint and the others render releases from charts that `charts pull` has locked.",
+        "off",
+        ("off", "cache"),
+    ),
     ConfigKey("exclude", "globs", "Patterns of files and folders to skip, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}
 TABLES = {
+    "gitops": "How what Flux and Argo CD apply is read.",
     "rules": "Parameters and severity of each rule.",
     "overrides": "Settings for some paths.",
     "targets": "Folders and their clusters, which `lint` without paths checks.",

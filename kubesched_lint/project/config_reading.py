@@ -94,7 +94,7 @@ class _Reading:
         values: dict[str, Given] = {}
         # Load own rules first, because other keys may name them.
         for name, value in sorted(table.items(), key=lambda item: item[0] != OWN_RULES):
-            if name in BY_NAME:
+            if name in BY_NAME and "." not in name:
                 found = self._value(BY_NAME[name], value, (name,))
                 if found is not None:
                     values[name] = Given(found, self._origin((name,)))
@@ -103,12 +103,25 @@ class _Reading:
             elif name not in TABLES and name != SCHEMA_KEY:
                 near = did_you_mean(name, (*BY_NAME, *TABLES))
                 self._wrong((name,), f"unknown key `{name}`{near}", key=True)
+        values |= self._of_table("gitops", table.get("gitops"))
         params, severities = self._rules(table.get("rules"))
         excluded = values.get("exclude")
         globs = self._globs(excluded.value) if excluded else Globs()
         overrides = tuple(self._overrides(table.get("overrides")))
         targets = tuple(self._targets(table.get("targets")))
         return Config(self.where.file, values, params, severities, overrides, globs, targets, rulebook=self.rulebook)
+
+    def _of_table(self, name: str, value: object) -> dict[str, Given]:
+        """Return the values of the keys that stand in a table."""
+        values: dict[str, Given] = {}
+        for key, given in self._table(value, (name,)):
+            known = BY_NAME.get(f"{name}.{key}")
+            if known is None:
+                near = did_you_mean(key, [one.rpartition(".")[2] for one in BY_NAME if one.startswith(f"{name}.")])
+                self._wrong((name, key), f"unknown key `{key}`{near}", key=True)
+            elif (found := self._value(known, given, (name, key))) is not None:
+                values[known.name] = Given(found, self._origin((name, key)))
+        return values
 
     def _value(self, key: ConfigKey, value: object, path: Path) -> object:
         """The decoded value; None when it is invalid, after recording the problem."""

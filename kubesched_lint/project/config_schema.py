@@ -53,7 +53,8 @@ def _of_keys() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             SCHEMA_KEY: {"type": "string", "description": "Address of this schema, for editors."},
-            **{key.name: _key(key) for key in KEYS},
+            **{key.name: _key(key) for key in KEYS if "." not in key.name},
+            "gitops": _table("gitops"),
             "rules": {
                 "description": TABLES["rules"],
                 "type": "object",
@@ -63,6 +64,15 @@ def _of_keys() -> dict[str, Any]:
             "overrides": {"description": TABLES["overrides"], "type": "array", "items": _override()},
             "targets": {"description": TABLES["targets"], "type": "array", "items": _target()},
         },
+    }
+
+
+def _table(name: str) -> dict[str, Any]:
+    return {
+        "description": TABLES[name],
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name.partition(".")[2]: _key(key) for key in KEYS if key.name.startswith(f"{name}.")},
     }
 
 

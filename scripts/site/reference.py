@@ -61,11 +61,17 @@ def _help(command: Any, path: str, parent: Any) -> Iterator[str]:
         yield from _help(command.get_command(context, name), f"{path} {name}", context)
 
 
+def _inner(name: str, key: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a table, except of rules, whose parameters have a table of their own."""
+    yield from () if name == "rules" else key.get("properties", {}).items()
+
+
 def keys() -> Iterator[str]:
     """Yield a table of the keys of the configuration, and one of the parameters of rules."""
     found = schema(Rulebook.shipped())["properties"]
     yield from ("| key | value | default | |", "|---|---|---|---|")
-    for name, key in found.items():
+    tables = ((f"{name}.{inner}", one) for name, key in found.items() for inner, one in _inner(name, key))
+    for name, key in (*((n, k) for n, k in found.items() if not any(_inner(n, k))), *tables):
         default = _code(json.dumps(key["default"])) if "default" in key else ""
         yield f"| `{name}` | {_value(key)} | {default} | {_cell(key.get('description', ''))} |"
     yield from ("", "## Parameters of rules", "", "In a table `[rules.SLUG]`; every rule also has `severity`.", "")

@@ -33,7 +33,7 @@ COMMANDS = [
 INNER = [("baseline", "write"), ("baseline", "prune"), ("baseline", "update"), ("config", "show"), ("config", "schema")]
 INNER += [("config", "files"), ("rules", "list"), ("rules", "explain"), ("rules", "test"), ("rules", "new")]
 INNER += [("workloads", "list"), ("workloads", "explain"), ("workloads", "test"), ("workloads", "new")]
-INNER += [("targets", "discover")]
+INNER += [("targets", "discover"), ("charts", "pull")]
 EVERY = [(name,) for name in COMMANDS] + INNER
 
 
@@ -44,7 +44,7 @@ def run(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
 def test_the_tests_here_know_every_command() -> None:
     listed = re.findall(r"^  (\w+) {2,}", run("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     assert {*COMMANDS, *(group for group, _ in INNER)} == set(listed)
-    for group in ("baseline", "config", "rules", "targets", "workloads"):
+    for group in ("baseline", "charts", "config", "rules", "targets", "workloads"):
         listed = re.findall(r"^  (\w+) {2,}", run(group, "--help").stdout.partition("Commands:")[2], re.MULTILINE)
         assert {name for its, name in INNER if its == group} == set(listed)
 

@@ -44,6 +44,7 @@ NOT_RUN = {
     r"gh ": "asks GitHub about a release",
     r"podman ": "no container engine here; test_ci_files.py makes the same copies and installs from them",
     r"sphinx-build ": "takes 15 seconds; .ci/run does precisely this",
+    r"kubesched-lint charts pull": "uses the network; tests/charts pulls from a server of its own",
     r"kubesched-lint targets discover": "needs a repository of Flux; tests/delivery/test_flux_sets.py has some",
 }
 """What a command begins with, as a pattern, and why it is not run."""

@@ -64,6 +64,9 @@ system_namespaces = ["infra-*"]
 paths = ["charts/**"]
 ignore = ["taints"]
 severities = { anti-affinity-exceeds-domains = "warning" }
+
+[gitops]
+helm = "cache"
 """
 
 
@@ -113,6 +116,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "shadow": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
         "workload-folders": ("policies",),
+        "gitops.helm": "cache",
     }
     assert config.values["fail-on"].origin == "kubesched.toml:17"
     (group,) = config.values["declared-groups"].value  # type: ignore[misc]

@@ -34,6 +34,7 @@ from kubesched_lint.sources.manifests.inputs import InputFile, amount_to
 from kubesched_lint.sources.manifests.kustomize.rendering import Rendered
 from kubesched_lint.sources.scheduler_config.file import content_of
 from kubesched_lint.version import __version__
+from kubesched_lint.writing import put_in, removed_from
 
 _T = TypeVar("_T")
 WORTHWHILE = 256 * 1024
@@ -108,7 +109,7 @@ class CacheFolder(Struct, frozen=True):
                 for key, entry in entries.items():
                     packed = _packed(entry)
                     if packed:
-                        _put(folder, f"{key}{suffix}", _checksum(key, packed) + packed)
+                        put_in(folder, f"{key}{suffix}", _checksum(key, packed) + packed)
                 self._shrink(folder)
         except OSError:
             pass
@@ -121,7 +122,7 @@ class CacheFolder(Struct, frozen=True):
         for _, size, name in sorted(entries):
             if total <= self.largest:
                 return
-            _remove(folder, name)
+            removed_from(folder, name)
             total -= size
 
 
@@ -138,31 +139,11 @@ def _packed(entry: object) -> bytes:
         return b""
 
 
-def _put(folder: int, name: str, data: bytes) -> None:
-    """Write a file atomically."""
-    temporary = f"{name}.{os.urandom(6).hex()}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        _remove(folder, temporary)
-        raise
-
-
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
         return entry.stat(follow_symlinks=False) if entry.name.endswith((_REPORT, _RENDERING, ".tmp")) else None
     except OSError:  # another run has removed it
         return None
-
-
-def _remove(folder: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except OSError:
-        pass
 
 
 def cache_folder(environ: Mapping[str, str]) -> CacheFolder | None:
@@ -201,7 +182,8 @@ def key_of(
 
     ``cluster`` has (path, content) of each file; ``rest`` are further inputs, digested by their repr.
     """
-    if rulebook.asked or rulebook.faults or any(rule.code is not None for rule in rulebook):
+    is_more = options.kinds.charts is not None or rulebook.asked or rulebook.faults
+    if is_more or any(rule.code is not None for rule in rulebook):
         return None
     digest = blake2b(digest_size=20)
     for part in (*_code(), options, rest, *(name for name, _ in cluster)):

@@ -388,8 +388,13 @@ def files_of(
     if options.applied:
         from kubesched_lint.sources.delivery.entries import applied_files  # most sets are files
 
-        return applied_files(paths, is_excluded, progress, store)
-    return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
+        return applied_files(paths, is_excluded, progress, store, options.kinds.charts)
+    inflate = None
+    if options.kinds.charts is not None:
+        from kubesched_lint.sources.charts.inflating import inflating  # most runs have no charts
+
+        inflate = inflating(options.kinds.charts)
+    return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store, inflate=inflate)
 
 
 def input_of(request: Request, options: Options) -> Iterator[Input]:

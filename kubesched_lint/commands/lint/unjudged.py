@@ -102,8 +102,8 @@ def not_judged(
         return None
     words = (
         f"not judged: no workload was read, and {summary.gaps}. Render them and pipe the output "
-        "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
-        "with helm"
+        "(helm template NAME CHART | kubesched-lint lint -), name the folder of a chart, which --render "
+        "renders with helm, or pull the charts of releases (kubesched-lint charts pull)"
     ) + (". A hook for single files passes without such files: name them in its `exclude`" if partial else "")
     return InputError(paths[0] if paths else "<no input>", words)
 

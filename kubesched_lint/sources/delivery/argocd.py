@@ -15,6 +15,10 @@ from msgspec.structs import replace
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
+from kubesched_lint.sources.charts.inflating import inflating
+from kubesched_lint.sources.charts.lock import LockError, Pinned
+from kubesched_lint.sources.charts.rendering import Asked, Made, NoHelmError
+from kubesched_lint.sources.delivery.argocd_charts import CannotRenderError, asked_of, chart_of
 from kubesched_lint.sources.delivery.argocd_objects import (
     APPLICATION,
     APPLICATION_SET,
@@ -26,13 +30,15 @@ from kubesched_lint.sources.delivery.argocd_objects import (
 )
 from kubesched_lint.sources.delivery.flux import Building, Found
 from kubesched_lint.sources.delivery.flux_objects import is_kind, listed, mapping
-from kubesched_lint.sources.manifests.document import CHART, Delivery, Document, Skipped
+from kubesched_lint.sources.manifests.chart_folder import obstacle_in
+from kubesched_lint.sources.manifests.charts import chart_rendering
+from kubesched_lint.sources.manifests.document import CHART, RENDERED, Delivery, Document, Skipped, Written
 from kubesched_lint.sources.manifests.filling import Homing
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Outcome, render_trees
-from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
+from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of, written
 from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
@@ -47,6 +53,14 @@ class _Wanted(Struct, frozen=True):
     tree: KustomizeTree
 
 
+class _Charted(Struct, frozen=True):
+    """A chart that is still to be rendered; ``folder`` has it, as shown, if it is in the repository."""
+
+    application: Application
+    asked: Asked
+    folder: str = ""
+
+
 class ArgoFollowing:
     """The Applications that are reached, and what their folders become, by cluster."""
 
@@ -56,6 +70,8 @@ class ArgoFollowing:
         self.applications: dict[str, Application] = {}
         self._found: dict[str, list[Found]] = {}
         self._aside: dict[str, Found] = {}
+        self.charts: dict[Pinned, None] = {}
+        """The charts that Applications install from elsewhere."""
 
     def follow(self, first: Iterable[Document]) -> None:
         """Read the Applications, and all that they reach."""
@@ -107,8 +123,30 @@ class ArgoFollowing:
         whole = [tree for tree in trees if tree.obstacle is None]
         building = self._building
         done = render_trees(whole, building.tool, building.store, building.progress) if whole else {}
+        charted = [each for several in found.values() for each in several if isinstance(each, _Charted)]
+        made = dict(zip(map(id, charted), self._rendered(charted), strict=True))
         for title, several in found.items():
-            self._found[title] = [self._built(each, done) if isinstance(each, _Wanted) else each for each in several]
+            self._found[title] = [
+                self._built(each, done)
+                if isinstance(each, _Wanted)
+                else made[id(each)]
+                if isinstance(each, _Charted)
+                else each
+                for each in several
+            ]
+
+    def _rendered(self, charted: Sequence[_Charted]) -> Iterator[Found]:
+        """Yield what charts become; one error if no chart can be rendered."""
+        charts = self._building.charts
+        if charts is None or not charted:
+            return
+        try:
+            made = charts.made([each.asked for each in charted])
+        except (LockError, NoHelmError) as error:
+            self._aside.setdefault("charts", InputError(charts.lock, str(error)))
+            made = [Made(why="its chart is not rendered")] * len(charted)
+        for each, its in zip(charted, made, strict=True):
+            yield each.application.not_read(its.why) if its.why else _installed(each, its.text)
 
     def _children(self, application: Application) -> Iterator[Document]:
         """Yield the Applications in what the folders of an Application became."""
@@ -118,19 +156,19 @@ class ArgoFollowing:
                     if isinstance(entry, Document) and _is_followed(entry.api_version, entry.kind):
                         yield entry
 
-    def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found | _Wanted]:
+    def _of_source(self, application: Application, source: Mapping[str, Any]) -> Iterator[Found | _Wanted | _Charted]:
         place, span = application.where.path, application.where.span
         named, path = application.title, source.get("path")
         if application.why:
             yield application.not_read(application.why)
         elif source.get("chart"):
-            yield application.not_read(f"it installs the chart {source['chart']}")
+            yield self._of_chart(application, source)
         elif not isinstance(path, str):
             if not source.get("ref"):
                 yield application.not_read("it names no folder")
         elif is_open((path, source.get("repoURL"))) or is_open([path]):
             yield application.not_read(f"{path} is a template that nobody fills")
-        elif _plain(str(source.get("repoURL"))) not in self._own:
+        elif not self._is_own(source):
             yield application.not_read(f"it takes it from {source.get('repoURL')}")
         else:
             folder = folder_in(self._building.root, path.lstrip("/"), self._building.root)
@@ -143,15 +181,40 @@ class ArgoFollowing:
                 words = f"{named} applies {path}, and there is no such folder: Argo CD applies nothing of it"
                 yield InputError(place, words, span.line, span.column)
 
-    def _of_folder(self, application: Application, source: Mapping[str, Any], folder: str) -> Iterator[Found | _Wanted]:
+    def _of_chart(self, application: Application, source: Mapping[str, Any], folder: str = "") -> Found | _Charted:
+        """Return a chart that is to be rendered, from the repository if it is in ``folder``; else why it is not."""
+        shown = os.path.relpath(folder) if folder else ""
+        obstacle = obstacle_in(shown) if folder and self._building.charts is not None else None
+        if obstacle is not None:
+            return obstacle
+        own = [str(one["ref"]) for one in application.sources if one.get("ref") and self._is_own(one)]
+        try:
+            if not folder:
+                self.charts[chart_of(source)] = None
+            if self._building.charts is None:
+                return application.not_read(f"it installs the chart {source.get('chart')}")
+            return _Charted(application, asked_of(application, source, self._building.root, own, folder), shown)
+        except CannotRenderError as error:
+            is_asked = self._building.charts is not None
+            return application.not_read(str(error) if is_asked else f"it installs the chart {source.get('chart')}")
+
+    def _is_own(self, source: Mapping[str, Any]) -> bool:
+        return _plain(str(source.get("repoURL"))) in self._own
+
+    def _of_folder(
+        self, application: Application, source: Mapping[str, Any], folder: str
+    ) -> Iterator[Found | _Wanted | _Charted]:
         shown = os.path.relpath(folder)
-        if _is_chart(folder, source):
+        if _is_chart(folder, source) and self._building.charts is None:
             reason = f"Application {application.name} renders a chart: its templates are not read"
             yield Skipped(shown, 0, reason, unrendered=CHART)
+        elif _is_chart(folder, source):
+            yield self._of_chart(application, source, folder)
         elif _is_kustomization(folder, source):
-            settings = mapping(source.get("kustomize"))
+            settings, charts = mapping(source.get("kustomize")), self._building.charts
+            inflate = None if charts is None else inflating(charts)
             by = Applier(application.name, lambda value: _changed(value, settings), application.where)
-            yield _Wanted(application, tree_applied(shown, self._building.root, by))
+            yield _Wanted(application, tree_applied(shown, self._building.root, by, inflate))
         else:
             yield from self._files(application, mapping(source.get("directory")), folder, shown)
 
@@ -193,6 +256,23 @@ class ArgoFollowing:
                 filling=Homing(application.namespace),
                 delivered_by=Delivery(application.title),
             )
+
+
+def _installed(charted: _Charted, text: str) -> InputFile:
+    """Return what Helm wrote: blamed on the templates in the repository, else on the Application."""
+    application, folder = charted.application, charted.folder
+
+    def find(name: str) -> Written | None:
+        return written(os.path.normpath(os.path.join(folder, name.partition("/")[2])), folder) if folder else None
+
+    rendering = chart_rendering(text, f"helm template {folder or charted.asked.chart}", find)
+    return InputFile(
+        f"{application.title}{RENDERED}",
+        text.encode("utf-8", "surrogateescape"),
+        rendering=None if rendering is None else replace(rendering, release=application.where),
+        filling=Homing(charted.asked.namespace),
+        delivered_by=Delivery(application.title),
+    )
 
 
 def addresses_in(documents: Iterable[Document], root: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from glob import escape
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -27,6 +28,10 @@ from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
 from kubesched_lint.sources.manifests.walking import Walk
+
+if TYPE_CHECKING:
+    from kubesched_lint.sources.charts.lock import Pinned
+    from kubesched_lint.sources.charts.rendering import Charts
 
 INSTANCE = ("fluxcd.controlplane.io", "FluxInstance")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
@@ -359,6 +364,14 @@ def applied_set(repository: Repository, entry: Entry, building: Building) -> App
     return AppliedSet(entry, tuple(one.title for one in following.kustomizations), files)
 
 
+def charts_of_applications(repository: Repository) -> Sequence[Pinned]:
+    """Return the charts that the Applications of a repository install from elsewhere. Raises OSError."""
+    tool = kustomizer()
+    if tool is None or not repository.applications:
+        return ()
+    return tuple(repository.following(repository.root, Building(repository.root, tool, repository.store)).charts)
+
+
 NO_TOOL = "neither kubectl nor kustomize is on PATH, so nobody can tell what is applied from here"
 
 
@@ -367,6 +380,7 @@ def applied_files(
     is_excluded: Callable[[str], bool] | None = None,
     progress: Progress | None = None,
     store: Callable[[], Store | None] | None = None,
+    charts: Charts | None = None,
 ) -> Iterator[Found]:
     """Yield what the folders become that a GitOps controller applies from these entry points."""
     tool = kustomizer()
@@ -381,7 +395,7 @@ def applied_files(
         except OSError as error:
             yield InputError(path, (error.strerror or str(error)).lower())
             continue
-        building = Building(repository.root, tool, kept, progress, is_excluded)
+        building = Building(repository.root, tool, kept, progress, is_excluded, charts)
         yield from applied_set(repository, repository.entry(path), building).files
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,9 @@ from kubesched_lint.sources.manifests.kustomize.tree import tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 
+if TYPE_CHECKING:
+    from kubesched_lint.sources.charts.rendering import Charts
+
 Found = InputFile | Skipped | InputError
 _REPOSITORY = ("source.toolkit.fluxcd.io", "GitRepository")
 
@@ -40,6 +44,8 @@ class Building(Struct, frozen=True):
     store: Store | None = None
     progress: Progress | None = None
     is_excluded: Callable[[str], bool] | None = None
+    charts: Charts | None = None
+    """Charts that were pulled; None: no chart is rendered."""
 
 
 class _Built(Struct):

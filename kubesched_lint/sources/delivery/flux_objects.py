@@ -60,7 +60,7 @@ class FluxKustomization(Struct, frozen=True):
         changed.update(
             {theirs: spec[ours] for ours, theirs in fields if isinstance(spec.get(ours), str) and spec[ours]}
         )
-        more = {"patches": [*_patches(spec)], "components": listed(spec.get("components"))}
+        more = {"patches": [*patches_of(spec)], "components": listed(spec.get("components"))}
         labels = mapping(mapping(spec.get("commonMetadata")).get("labels"))
         more["labels"] = [{"pairs": labels, "includeSelectors": False}] if labels else []
         changed.update({key: [*listed(value.get(key)), *items] for key, items in more.items() if items})
@@ -99,7 +99,8 @@ Secrets = Mapping[tuple[str, str], frozenset[str]]
 """Namespace and name of a Secret → its keys."""
 
 
-def _patches(spec: Mapping[str, Any]) -> Iterator[Any]:
+def patches_of(spec: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the patches of a Kustomization or a post-renderer, each as Kustomize has it under ``patches``."""
     yield from listed(spec.get("patches"))
     for patch in listed(spec.get("patchesStrategicMerge")):
         yield {"patch": as_json(patch)}

@@ -29,6 +29,8 @@ class ChartRendering(Struct, frozen=True, eq=False):
     starts: tuple[tuple[int, str], ...]
     shown: dict[str, str] = field(default_factory=dict)
     """Displayed path → template name."""
+    release: Location | None = None
+    """The place of what installs the chart, for templates that are in no file."""
 
     @property
     def files(self) -> tuple[Written, ...]:
@@ -48,7 +50,7 @@ class ChartRendering(Struct, frozen=True, eq=False):
         span = document.span(path, key=key)
         written = self.templates.get(self.shown.get(document.path, ""))
         if written is None:
-            return Location(document.path, span)
+            return Location(document.path, span, self.release)
         line = _line_of(path, written.text)
         return Location(document.path, span, Location(written.path, Span(line, 1, line, 1)))
 

@@ -187,7 +187,7 @@ class Document(Manifest, frozen=True):
     ``prefix`` is the path of the object inside its document: empty except for the items of a List.
     """
 
-    uncompared: ClassVar[tuple[str, ...]] = ("rendering", "moves", "filled_in")
+    uncompared: ClassVar[tuple[str, ...]] = ("rendering", "moves", "filled_in", "stands_for")
 
     path: str
     index: int
@@ -214,6 +214,10 @@ class Document(Manifest, frozen=True):
     """A server has stored it: it has a ``resourceVersion``."""
     filled_in: FilledIn | None = None
     """Flux fills in variables: ``value`` has what ``text`` becomes."""
+    stands_for: Document | None = None
+    """The release whose chart makes this object: the text is the release's, and so are all places in it."""
+    is_whole: bool = False
+    """Beside ``stands_for``: ``value`` has all fields that are applied."""
     delivered_by: Delivery | None = None
     """None if nothing says what applies it, or when."""
 
@@ -261,15 +265,16 @@ class Document(Manifest, frozen=True):
             return replace(nearest, plain=path, at=(*nearest.at, *rest) if nearest.is_exact else nearest.at)
         inside = [move for move in self.moves if move.plain[: len(path)] == path]
         if not path or not inside:
-            at = path if path[:1] in ((), ("metadata",)) else ("metadata", "name")
-            return Move(path, self._whole, at, is_exact=path[:1] == ("metadata",))
+            is_own = path[:1] == ("metadata",) and self.stands_for is None
+            at = path if is_own or not path else ("metadata", "name")
+            return Move(path, self._whole, at, is_exact=is_own)
         first = inside[0].document
         return Move(path, first, _shared([move.at for move in inside if move.document is first]), is_exact=False)
 
     @property
     def _whole(self) -> Document:
-        """The custom resource itself."""
-        return replace(self, written=Text(self.text), moves=())
+        """The custom resource itself, or the release."""
+        return self.stands_for or replace(self, written=Text(self.text), moves=())
 
     def location(self, path: Path, *, key: bool = False) -> Location:
         """Return where a user finds the value: ``span``, or for a rendered document the place in its source file."""

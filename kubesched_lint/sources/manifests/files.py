@@ -30,6 +30,7 @@ from kubesched_lint.sources.manifests.walking import Found, Walk, holds_manifest
 if TYPE_CHECKING:
     from kubesched_lint.sources.manifests.flux import FluxRepository
     from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
+    from kubesched_lint.sources.manifests.kustomize.tree import Inflate
 
 
 class _Lists:
@@ -67,15 +68,16 @@ def find_files(
     progress: Progress | None = None,
     scope: Scope = MEANT,
     store: Callable[[], Store | None] | None = None,
+    inflate: Inflate | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Yield the named files, the files of folders in name order (recursive), and ``-`` for standard input; each file
     once. ``is_excluded`` filters the contents of folders. An unreadable path becomes an InputError in its place.
     Links to files are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only if
     named. With ``render``, the output of kustomizations and named charts replaces their files if a tool to render
-    them is installed; ``store`` opens the renderings of earlier runs. What ``scope`` leaves out is one Skipped for each
-    folder, at the end.
+    them is installed; ``store`` opens the renderings of earlier runs, ``inflate`` renders charts of kustomizations.
+    What ``scope`` leaves out is one Skipped for each folder, at the end.
     """
-    search = _Search(is_excluded, render, progress, scope, store)
+    search = _Search(is_excluded, render, progress, scope, store, inflate)
     for path in paths:
         if path == "-":
             standard_input.cache_clear()
@@ -118,12 +120,14 @@ class _Search:
         progress: Progress | None,
         scope: Scope,
         store: Callable[[], Store | None] | None,
+        inflate: Inflate | None,
     ) -> None:
         self._is_excluded = is_excluded
         self._render = render
         self._progress = progress
         self._scope = scope
         self._store = store
+        self._inflate = inflate
         self._lists = _Lists()
         self._known: Places = {}
         self._flux: dict[str, FluxRepository] = {}
@@ -186,7 +190,8 @@ class _Search:
             return _NOTHING_APPLIED
         from kubesched_lint.sources.manifests.kustomize.overlays import applied_in
 
-        return applied_in(folders, named, self._progress, self._store() if self._store else None, flux())
+        store = self._store() if self._store else None
+        return applied_in(folders, named, self._progress, store, flux(), self._inflate)
 
     def _is_left_out(self, item: Found, named: str, applied: Applied) -> bool:
         """Record a file that is not meant to be applied."""

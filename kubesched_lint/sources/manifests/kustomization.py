@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from kubesched_lint.sources.manifests.yaml.fast_reader import NotPlainError, read_plain
@@ -86,6 +87,15 @@ def value_in(text: str) -> Any:
         return _value(text)
     except BuildError:
         return None
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with others above them, as Helm merges them: mappings at any depth."""
+    found = dict(below)
+    for key, value in above.items():
+        old = found.get(key)
+        found[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return found
 
 
 def _value(text: str) -> Any:

@@ -35,6 +35,10 @@ class Reader(Protocol):
         """Handle a file or folder of objects that configure plugins, or such objects themselves."""
         ...
 
+    def charts(self, value: Any, where: Path) -> list[str]:
+        """Handle the charts to inflate; return the files that have what they become."""
+        ...
+
     def refuse(self, words: str, where: Path, *, key: bool = False) -> None:
         """Record what Kustomize would refuse, or what is unknown here. ``key``: the key is wrong, not the value."""
         ...
@@ -168,7 +172,7 @@ KUSTOMIZATION = mapping(
         "transformers": _PLUGINS,
         "validators": _PLUGINS,
         "helmGlobals": _none_of(CHARTS),
-        "helmCharts": _none_of(CHARTS),
+        "helmCharts": lambda value, where, reader: reader.charts(value, where),
         "helmChartInflationGenerator": _none_of(CHARTS),
     }
 )

@@ -38,6 +38,8 @@ _ALONE = frozenset(
         *("vars", "configurations", "crds", "openapi", "sortOptions"),
         # Plugins may do any of this.
         *("generators", "transformers"),
+        # What a chart becomes is in none of the files that are looked at here.
+        "helmCharts",
     }
 )
 _KEEP_THEIR_NAMES = (b"CustomResourceDefinition", b"APIService")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from itertools import compress
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from kubesched_lint.sources.manifests.inputs import LARGEST, Applied, InputFile,
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
 from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, Tool, kustomizer, render
-from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, shown, tree_of
+from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, Inflate, shown, tree_of
 from kubesched_lint.sources.manifests.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of
 
@@ -31,12 +32,13 @@ def applied_in(
     progress: Progress | None = None,
     store: Store | None = None,
     flux: FluxRepository = NO_FLUX,
+    inflate: Inflate | None = None,
 ) -> Applied:
     """Render the kustomizations in these folders; return an empty Applied if no tool is installed."""
     tool = kustomizer()
     if tool is None:
         return Applied()
-    found = (tree_of(folder or ".", flux) for folder in folders)
+    found = (tree_of(folder or ".", flux, inflate=inflate) for folder in folders)
     trees = outermost((tree for tree in found if tree is not None), named)
     done = render_trees([tree for tree in trees if tree.obstacle is None], tool, store, progress)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
@@ -161,7 +163,8 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
         return obstacle
     where = os.path.join(folder, "Chart.yaml")
     try:
-        text = render(tool, folder)
+        with TemporaryDirectory(prefix="kubesched-lint-") as home:
+            text = render(tool, folder, home=home)
     except RenderError as error:
         return InputError(where, str(error))
 

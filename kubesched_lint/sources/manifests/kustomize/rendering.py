@@ -56,14 +56,14 @@ def helm() -> Tool | None:
     return Tool("helm template", (found, "template", "--skip-tests")) if found else None
 
 
-def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
-    """Return the tool's output for a folder. Raises RenderError."""
+def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT, home: str = "") -> str:
+    """Return the tool's output for a folder; ``home`` as for ``run_offline``. Raises RenderError."""
     try:
-        done = run_offline((*tool.command, folder), name=tool.name, timeout=timeout)
+        done = run_offline((*tool.command, folder), name=tool.name, timeout=timeout, home=home)
     except ProgramError as error:
         raise RenderError(str(error)) from None
     if done.code:
-        raise RenderError(f"{tool.name}: {_message(done.error) or f'ended with {done.code} and no message'}")
+        raise RenderError(f"{tool.name}: {message_of(done.error) or f'ended with {done.code} and no message'}")
     return done.out.decode("utf-8", "surrogateescape")
 
 
@@ -152,7 +152,7 @@ def _of_the_original(words: str, folder: str, copy: str) -> str:
     return words.replace(f"{folder}/", "").replace(folder, ".").replace(copy, "")
 
 
-def _message(error: str) -> str:
+def message_of(error: str) -> str:
     """Return the failure without preceding warnings; kubectl logs it with a time and a source position."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(("# Warning", "WARNING", "walk.go", "Use --debug"))]

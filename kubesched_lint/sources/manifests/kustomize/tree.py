@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -35,10 +36,12 @@ from kubesched_lint.sources.manifests.kustomization import (
     value_of,
 )
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
-from kubesched_lint.sources.manifests.kustomize.fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
+from kubesched_lint.sources.manifests.kustomize.fields import CHARTS, KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
 from kubesched_lint.sources.manifests.limits import MOST_DEPTH, MOST_FILES, MOST_FOLDERS
 from kubesched_lint.sources.manifests.yaml.places import span_of
 
+_CHART = "kubesched-lint-chart-"
+"""Begins the names of the files that the copy has in place of charts."""
 _NONE = "holds no kustomization"
 _EMPTY = "that is empty, which kubectl refuses"
 AS_IT_STANDS = "the files are read without rendering"
@@ -51,6 +54,8 @@ _RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor Lo
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
+Inflate = Callable[[Mapping[str, Any], Callable[[str], bytes | str]], tuple[str, str]]
+"""Returns what an entry of ``helmCharts`` becomes, or why it becomes nothing; reads files by their names in it."""
 NONE_GIVEN: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -74,14 +79,17 @@ class Applier(Struct, frozen=True):
 
 
 def tree_of(
-    folder: str, flux: FluxRepository = NO_FLUX, given: Mapping[str, bytes] = NONE_GIVEN
+    folder: str,
+    flux: FluxRepository = NO_FLUX,
+    given: Mapping[str, bytes] = NONE_GIVEN,
+    inflate: Inflate | None = None,
 ) -> KustomizeTree | None:
     """Return the tree of the kustomization in ``folder``; None if there is none, or only a component.
 
     If Flux builds it, it may list any file of that repository, and none outside. ``given``: real path of a file → the
-    bytes to take for those on the disk.
+    bytes to take for those on the disk. ``inflate`` renders charts; without, a tree with charts is not built.
     """
-    walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "", given)
+    walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "", given, inflate)
     found = walk.kustomization(walk.tree.real)
     if isinstance(found, str):
         return _broken(walk.tree, found)
@@ -92,12 +100,12 @@ def tree_of(
     return walk.tree
 
 
-def tree_applied(folder: str, root: str, by: Applier) -> KustomizeTree:
+def tree_applied(folder: str, root: str, by: Applier, inflate: Inflate | None = None) -> KustomizeTree:
     """Return the tree of a folder in the repository ``root`` as Flux builds it for a Kustomization.
 
     Without a kustomization in it, Flux makes one that lists the manifests in and below the folder.
     """
-    walk = _Walk(folder, root)
+    walk = _Walk(folder, root, inflate=inflate)
     walk.tree.applied_by = by.name
     walk.begin(by)
     walk.run()
@@ -152,8 +160,11 @@ def _repository_of(folder: str) -> str:
 class _Walk:
     """Walk the folders in the order in which they are found."""
 
-    def __init__(self, folder: str, root: str, given: Mapping[str, bytes] = NONE_GIVEN) -> None:
+    def __init__(
+        self, folder: str, root: str, given: Mapping[str, bytes] = NONE_GIVEN, inflate: Inflate | None = None
+    ) -> None:
         self._given = given
+        self.inflate = inflate
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, Shape]] = set()
@@ -180,6 +191,8 @@ class _Walk:
                 self.tree.value = value
             self.tree.folders.add(real)
             self.tree.fields.update(value or ())
+            if charts := (value or {}).pop("helmCharts", None):
+                value["resources"] = [*(value.get("resources") or ()), *charts]
             shown_path = os.path.realpath(known.made_for.path) if known.made_for else known.path
             self.tree.kustomizations[shown_path] = known.data
             self.tree.instead[known.path] = as_json(value)
@@ -330,6 +343,27 @@ class _Here:
             return self._either(entry, where, self._plugin_file, PLUGIN_FOLDER)
         self._check_plugins(documents, where)
         return _never_a_path(entry)
+
+    def charts(self, value: Any, where: Path) -> list[str]:
+        inflate = self._walk.inflate
+        if inflate is None or not isinstance(value, list):
+            if value:
+                self.skip(CHARTS, where)
+            return []
+        names: list[str] = []
+        for number, entry in enumerate(value):
+            at = (*where, number)
+            text, why = inflate(entry if isinstance(entry, dict) else {}, partial(self._read, where=at))
+            if why:
+                self.skip(f"{CHARTS}, which is not rendered: {why}", at)
+                break
+            names.append(f"{_CHART}{number}.yaml")
+            self._walk.tree.instead[os.path.join(self._real, names[-1])] = text
+        return names
+
+    def _read(self, entry: str, where: Path) -> bytes | str:
+        path = self._local(entry, where)
+        return "is not read" if path is None else self._walk.content(path)
 
     def _inline(self, entry: str, where: Path) -> list[dict[str, Any]] | None:
         """Return the objects written in place of a file name; None for a file name."""

@@ -1,0 +1,111 @@
+"""``kubesched-lint charts``: pull the charts of releases, so that lint can render them without network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from kubesched_lint.cli.options import takes
+from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.cli.sets import targets_in
+from kubesched_lint.cli.settings import Settings, settle
+from kubesched_lint.commands.charts.beside import charts_beside, lock_beside
+from kubesched_lint.commands.charts.pull import Found, PullError, pulled, wanted
+from kubesched_lint.commands.lint.run import files_of, users_cache
+from kubesched_lint.engine.base.text import many
+from kubesched_lint.files import root_of
+from kubesched_lint.printing import say, tell, visible
+from kubesched_lint.progress import shown
+from kubesched_lint.sources.charts.inflating import charts_of_kustomizations
+from kubesched_lint.sources.charts.lock import LockError, Pinned, locked_in, text_of
+from kubesched_lint.sources.delivery.entries import charts_of_applications, repository_of
+from kubesched_lint.writing import destination, replacing
+
+app = command_group("Pull the charts of releases, so that lint can render them.")
+
+
+@app.callback()
+def charts() -> None:
+    """Pull the charts of releases, so that lint can render them."""  # keeps the name of the only command
+
+
+@app.command(cls=Command)
+@takes("namespace", "exclude", "config_file", "no_config")
+def pull(
+    context: typer.Context,
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder of the repository.")] = ".",
+    **shared: Any,
+) -> None:
+    """Pull the charts that the HelmReleases of a repository install, and write their digests into a lock.
+
+    Uses the network, through your helm, with its settings and credentials; no other command does. Pulls one pinned
+    version each, into your cache, and writes kubesched-charts.lock beside kubesched.toml: commit it. With `helm =
+    "cache"` in `[gitops]`, lint and the others render the releases from there. A locked version that comes with another
+    digest is refused. Exits with 2 if a chart cannot be pulled.
+
+    Example: kubesched-lint charts pull
+    """
+    settings = settle(context, [folder])
+    lock = lock_beside(settings.config.file, folder)
+    try:
+        locked = locked_in(lock)
+    except LockError as error:
+        raise _failed(f"{lock}: {error}") from None
+    with shown("building"):
+        asked = wanted(_sets(settings, folder), settings.options.namespace, _of_others(folder))
+    here = charts_beside(settings.config.file).folder
+    digests: dict[Pinned, str] = {}
+    failed = 0
+    for one in asked.charts:
+        try:
+            digests[one], is_new = pulled(one, here, locked)
+        except PullError as error:
+            tell(f"error: {one}: {visible(str(error))}")
+            failed += 1
+            digests |= {one: locked[one]} if one in locked else {}
+        else:
+            say(f"{one}: {'pulled' if is_new else 'unchanged'}")
+    for place, why in asked.others:
+        say(visible(f"{place}: not pulled: {why}"))
+    _write(lock, digests)
+    left = f", {failed:,} failed" if failed else ""
+    say(f"{lock}: {many(len(digests), 'chart')} locked{left}")
+    raise typer.Exit(2 if failed else 0)
+
+
+def _sets(settings: Settings, folder: str) -> list[list[Found]]:
+    """Return the files that tell charts: of each applied set of the repository, else those in the folder."""
+    options = settings.options
+    try:
+        targets = targets_in(root_of(folder) or os.path.realpath(folder), users_cache())
+    except OSError as error:
+        raise _failed(f"{folder}: {(error.strerror or str(error)).lower()}") from None
+    if not targets:
+        return [list(files_of([folder], options, render=True))]
+    return [list(files_of(one.paths, replace(options, applied=True), render=True)) for one in targets]
+
+
+def _of_others(folder: str) -> Sequence[Pinned]:
+    """Return the charts of Applications and of kustomizations."""
+    try:
+        repository = repository_of(folder, users_cache())
+        return (*charts_of_applications(repository), *charts_of_kustomizations(folder))
+    except OSError:
+        return ()  # whoever reads the files reports the error
+
+
+def _write(lock: str, digests: dict[Pinned, str]) -> None:
+    try:
+        with replacing(destination(lock)) as out:
+            out.write(text_of(digests.items()).encode())
+    except (OSError, ValueError) as error:
+        raise _failed(f"{lock}: cannot be written: {error}") from None
+
+
+def _failed(message: str) -> typer.Exit:
+    tell(f"error: {message}")
+    return typer.Exit(2)

@@ -1,0 +1,1 @@
+"""Pull the charts of releases."""

@@ -1,0 +1,196 @@
+"""What Helm makes of pulled charts: without network, plugins or settings, from locked archives alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from hashlib import blake2b
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct
+
+from kubesched_lint.files import content_at, inside
+from kubesched_lint.sources.charts.archive import ArchiveError, unpacked
+from kubesched_lint.sources.charts.folder import archive
+from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
+from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
+from kubesched_lint.sources.manifests.kustomize.rendering import (
+    Rendered,
+    RenderError,
+    Tool,
+    helm,
+    kustomizer,
+    render,
+)
+from kubesched_lint.sources.manifests.kustomize.tree import as_json
+from kubesched_lint.sources.manifests.limits import LARGEST
+from kubesched_lint.version import __version__
+
+PULL = "kubesched-lint charts pull"
+_LIKE = "1.35.0"
+"""The Kubernetes version that charts are told if nobody names one: else it would depend on Helm's."""
+
+
+class Asked(Struct, frozen=True):
+    """A release to render: ``values`` are those that its object gives, as JSON.
+
+    ``folder`` has the chart if it is in the repository; else ``chart`` names it.
+    """
+
+    chart: Pinned
+    name: str
+    namespace: str
+    values: str
+    folder: str = ""
+    post: str = ""
+    """Kustomizations, as a list in JSON, that change what Helm made, one after another; empty for none."""
+
+
+class Made(Struct, frozen=True):
+    """What a release became: the text that Helm wrote; ``why`` if it wrote none, which then says why."""
+
+    text: str = ""
+    why: str = ""
+
+
+class Charts(Struct, frozen=True):
+    """Where charts are: ``lock`` is the lock's path, ``folder`` has the archives, ``store`` renderings of earlier runs.
+
+    The lock is read when it is needed: a run about another commit stands in a copy of the files of that one.
+    """
+
+    lock: str
+    folder: str
+    store: Store | None = None
+    version: str = ""
+    """The Kubernetes version that charts are told; empty if nobody names one."""
+
+    def locked(self) -> Mapping[Pinned, str]:
+        """Return the digests in the lock. Raises LockError."""
+        return locked_in(self.lock)
+
+    def made(self, releases: Sequence[Asked]) -> list[Made]:
+        """Return what each release becomes. Raises LockError, NoHelmError."""
+        digests = self.locked()
+        known = [(one, _IN_FOLDER if one.folder else digests.get(one.chart, "")) for one in releases]
+        tool = helm()
+        if tool is None and any(digest for _, digest in known):
+            raise NoHelmError(f"charts are to be rendered (gitops.helm), and {NO_HELM}")
+        if tool is None or not known:
+            return [_unlocked(one) for one, _ in known]
+        keys = [_key(one, digest, self._version, tool) if digest else "" for one, digest in known]
+        lasting = [key for key, (one, _) in zip(keys, known, strict=True) if key and not one.folder]
+        kept = self.store.renderings(lasting) if self.store else {}
+        left = {key: both for key, both in zip(keys, known, strict=True) if key and key not in kept}
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            done = pool.map(lambda both: self._rendered(both[0], both[1], tool), left.values())
+            new = dict(zip(left, done, strict=True))
+        if self.store and new:
+            self.store.keep_renderings(
+                {key: Rendered(new[key].text, False, "", "") for key in lasting if key in new and not new[key].why}
+            )
+        found = {**{key: Made(rendered.text) for key, rendered in kept.items()}, **new}
+        return [found[key] if key else _unlocked(one) for key, (one, _) in zip(keys, known, strict=True)]
+
+    @property
+    def _version(self) -> str:
+        return self.version or _LIKE
+
+    def _rendered(self, one: Asked, digest: str, tool: Tool) -> Made:
+        data = None if one.folder else archive(self.folder, digest)
+        if data is None and not one.folder:
+            return Made(why=f"{one.chart} is locked, and its archive is not here: {PULL}")
+        options = ("--namespace", one.namespace, "--kube-version", self._version, "--values")
+        folder = ""
+        try:
+            with TemporaryDirectory(prefix="kubesched-lint-") as folder:
+                home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
+                chart = one.folder if data is None else unpacked(data, os.path.join(folder, "chart"))
+                os.mkdir(home)
+                with open(values, "w", encoding="utf-8") as file:
+                    file.write(one.values)
+                command = (*tool.command, *options, values, "--", one.name)
+                text = render(Tool(tool.name, command), chart, home=home)
+                for number, settings in enumerate(json.loads(one.post or "[]")):
+                    text = _changed(text, settings, os.path.join(folder, f"post{number}"))
+                return Made(text)
+        except ArchiveError as error:
+            return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
+        except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
+            words = f"{one.folder or one.chart}: {error}"
+            return Made(why=words.replace(folder, "") if folder else words)
+
+
+def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
+    """Return what Kustomize makes of a text with patches and images. Raises RenderError, OSError."""
+    tool = kustomizer()
+    if tool is None:
+        raise RenderError("postRenderers need kubectl or kustomize, and neither is on PATH")
+    os.mkdir(folder)
+    for name, data in (("all.yaml", text), ("kustomization.yaml", as_json({"resources": ["all.yaml"], **settings}))):
+        with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(data)
+    return render(tool, folder)
+
+
+_IN_FOLDER = "in the repository"
+"""Stands for the digest of a chart that is no archive."""
+NO_HELM = "helm is not on PATH"
+
+
+class NoHelmError(Exception):
+    """Charts are to be rendered and nothing here can; the text says so."""
+
+
+def _unlocked(one: Asked) -> Made:
+    return Made(why=f"{one.chart} is not in {NAME}: {PULL}")
+
+
+def _key(one: Asked, digest: str, version: str, tool: Tool) -> str:
+    """Return the digest of the tool and of all that it gets."""
+    program = os.stat(tool.command[0])
+    about = (__version__, tool, program.st_mtime_ns, program.st_size, digest, one, version)
+    return blake2b(repr(about).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def given_values(values: Any) -> str | None:
+    """Return values as JSON; None if they are none that Helm could get, such as a date."""
+    try:
+        return json.dumps(values, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def default_values(folder: str, digest: str) -> tuple[tuple[tuple[str, ...], str, str], ...]:
+    """Return (path of the subchart, file in the archive, text) of each file of default values of a chart."""
+    data = archive(folder, digest)
+    if data is None:
+        return ()
+    try:
+        with TemporaryDirectory(prefix="kubesched-lint-") as name:
+            top = os.path.realpath(name)
+            chart = unpacked(data, os.path.join(top, "chart"), _OF_DEFAULTS)
+            return tuple(_defaults_in(chart, (), os.path.basename(chart), top))
+    except (ArchiveError, OSError):
+        return ()
+
+
+_OF_DEFAULTS = frozenset({"Chart.yaml", "values.yaml"})
+
+
+def _defaults_in(chart: str, at: tuple[str, ...], shown: str, top: str) -> list[tuple[tuple[str, ...], str, str]]:
+    found = []
+    file = os.path.join(chart, "values.yaml")
+    if os.path.isfile(file):
+        text = content_at(inside(file, top), LARGEST).decode("utf-8", "replace")
+        found.append((at, f"{shown}/values.yaml", text))
+    below = os.path.join(chart, "charts")
+    for name in sorted(os.listdir(below)) if os.path.isdir(below) else ():
+        if os.path.isdir(os.path.join(below, name)):
+            found += _defaults_in(os.path.join(below, name), (*at, name), f"{shown}/charts/{name}", top)
+    return found

@@ -1,0 +1,114 @@
+"""What Helm is asked to render for an Application of Argo CD: a chart of the lock, or one in the repository."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubesched_lint.files import content
+from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.rendering import Asked, given_values
+from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
+from kubesched_lint.sources.delivery.flux_objects import listed, mapping
+from kubesched_lint.sources.manifests.inputs import LARGEST
+from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_WORDS = {"true": True, "false": False, "null": None}
+_OTHERS = ("fileParameters", "kubeVersion", "apiVersions", "skipTests")
+"""Settings that would change what is rendered."""
+
+
+class CannotRenderError(Exception):
+    """What is rendered is not in the repository; the text says why."""
+
+
+def chart_of(source: Mapping[str, Any]) -> Pinned:
+    """Return the version of a chart that a source names. Raises CannotRenderError."""
+    chart, address, version = (str(source.get(key) or "") for key in ("chart", "repoURL", "targetRevision"))
+    if not is_one_version(version):
+        raise CannotRenderError(f"{version or 'no version'} is not one version of the chart {chart}")
+    found = pinned(address if "://" in address else f"oci://{address}", chart, version)
+    if not found.is_sound:
+        raise CannotRenderError(f"{address} is no address of charts")
+    return found
+
+
+def asked_of(
+    application: Application, source: Mapping[str, Any], root: str, own: Sequence[str], folder: str = ""
+) -> Asked:
+    """Return what Helm is asked for. Raises CannotRenderError.
+
+    ``folder`` has a chart of the repository ``root``; ``own`` are the names by which sources refer to that one.
+    """
+    helm = mapping(source.get("helm"))
+    if is_open(helm):
+        raise CannotRenderError("its values are a template that nobody fills")
+    if other := next((key for key in _OTHERS if helm.get(key)), ""):
+        raise CannotRenderError(f"helm.{other} is not read")
+    values: dict[str, Any] = {}
+    for each in _values(helm, root, own, folder):
+        values = merged(values, each)
+    for parameter in map(mapping, listed(helm.get("parameters"))):
+        values = merged(values, _parameter(parameter))
+    text = given_values(values)
+    if text is None:
+        raise CannotRenderError("its values are none that Helm could get")
+    name = str(helm.get("releaseName") or application.name)
+    namespace = str(helm.get("namespace") or application.namespace)
+    return Asked(Pinned("", "", "") if folder else chart_of(source), name, namespace, text, folder)
+
+
+def _values(helm: Mapping[str, Any], root: str, own: Sequence[str], folder: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the values in the order in which later ones win."""
+    for name in map(str, listed(helm.get("valueFiles"))):
+        yield from _of_file(name, root, own, folder, is_optional=bool(helm.get("ignoreMissingValueFiles")))
+    inline = helm.get("valuesObject") or helm.get("values")
+    if inline:
+        value = value_in(inline) if isinstance(inline, str) else inline
+        if not isinstance(value, dict):
+            raise CannotRenderError("its values are no mapping")
+        yield value
+
+
+def _of_file(
+    name: str, root: str, own: Sequence[str], folder: str, *, is_optional: bool
+) -> Iterator[Mapping[str, Any]]:
+    ref, _, rest = name.removeprefix("$").partition("/")
+    if name.startswith("$"):
+        if ref not in own:
+            raise CannotRenderError(f"{name} is in another repository")
+        path = os.path.join(root, rest)
+    elif not folder or "://" in name:
+        raise CannotRenderError(f"{name} is a file of the chart")
+    else:
+        path = os.path.join(root, name.lstrip("/")) if name.startswith("/") else os.path.join(folder, name)
+    try:
+        value = value_in(text_to_read(content(path, LARGEST, root=root)))
+    except FileNotFoundError:
+        if is_optional:
+            return
+        raise CannotRenderError(f"{name} does not exist") from None
+    except OSError as error:
+        raise CannotRenderError(f"{name}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise CannotRenderError(f"{name!r} is no name of a file") from None
+    if value is not None and not isinstance(value, dict):
+        raise CannotRenderError(f"{name} is no mapping")
+    yield value or {}
+
+
+def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values that a parameter sets, as far as it is written plainly."""
+    name, text = str(parameter.get("name") or ""), str(parameter.get("value") or "")
+    if not name or any(sign in name for sign in "[]{}\\,=") or any(sign in text for sign in "{}\\,"):
+        raise CannotRenderError(f"the parameter {name} is not read")
+    value: Any = text
+    if not parameter.get("forceString"):
+        value = _WORDS[text] if text in _WORDS else int(text) if _NUMBER.fullmatch(text) else text
+    for step in reversed(name.split(".")):
+        value = {step: value}
+    found: Mapping[str, Any] = value
+    return found

@@ -1,0 +1,368 @@
+"""Releases that are rendered from pulled charts: what is read, which line is to blame, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import yaml
+
+from kubesched_lint.sources.charts.folder import keep
+from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
+from tests.charts.packing import SCHEMA, WEB, needs_helm, packed, program
+from tests.program import called
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+
+SYNC = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+RELEASE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: charts, namespace: shop}
+spec: {url: ADDRESS}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  chart:
+    spec: {chart: web, version: 1.2.3, sourceRef: {kind: HelmRepository, name: charts}}
+  values:
+    nodeSelector:
+      disk: ssd
+"""
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: worker, count: 3, allocatable: {cpu: "4", memory: 16Gi, pods: 20}}]
+objects: [{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1}]
+"""
+ADDRESS = "https://example.com/charts"
+RENDERED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-front}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: front}}
+  template:
+    metadata: {labels: {app: front}}
+    spec:
+      priorityClassName: high
+      nodeSelector: {disk: ssd}
+      containers: [{name: app, image: web, resources: {requests: {cpu: 100m, memory: 64Mi}}}]
+"""
+
+
+class Repository:
+    """A repository of Flux with one release, and a cache of charts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.bin, self.cache = folder, folder / "bin", folder / "cache"
+        (folder / "cluster").mkdir()
+        (folder / ".git").mkdir()
+        (folder / "cluster" / "gotk-sync.yaml").write_text(SYNC)
+        (folder / "sketch.yaml").write_text(SKETCH)
+        (folder / "kubesched.toml").write_text('cluster = "sketch.yaml"\n[gitops]\nhelm = "cache"\n')
+        self.release(RELEASE.replace("ADDRESS", ADDRESS))
+
+    def release(self, text: str) -> None:
+        (self.folder / "cluster" / "release.yaml").write_text(text)
+
+    def locks(self, data: bytes, digest: str = "") -> str:
+        self.cache.mkdir(mode=0o700, exist_ok=True)
+        found = keep(str(self.cache / "charts"), data)
+        (self.folder / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest or found)]))
+        return found
+
+    def prints(self, text: str, more: str = "") -> None:
+        """Make ``helm`` print a text."""
+        (self.folder / "out.yaml").write_text(text)
+        program(self.bin, f"{more}\ncat {self.folder}/out.yaml\n")
+
+    def run(self, *words: str, path: str = "") -> subprocess.CompletedProcess[str]:
+        environ = {**os.environ, "KUBESCHED_LINT_CACHE_DIR": str(self.cache)}
+        environ["PATH"] = path or f"{self.bin}:{os.environ['PATH']}"
+        return called(*words, cwd=self.folder, environ=environ)
+
+    def findings(self) -> dict[str, tuple[str, str, int]]:
+        """Rule → severity, file, line."""
+        done = self.run("lint", "--format", "json")
+        return {
+            one["rule"]: (one["severity"], one["location"]["path"], one["location"]["line"])
+            for one in json.loads(done.stdout)["findings"]
+        }
+
+    def reasons(self) -> list[str]:
+        """Why releases are not read."""
+        done = self.run("lint", "--format", "json")
+        return [one["reason"] for one in json.loads(done.stdout)["summary"]["releases"]["notRead"]]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path)
+
+
+def line_of(text: str, word: str) -> int:
+    return next(number for number, line in enumerate(text.split("\n"), 1) if word in line)
+
+
+def test_a_release_is_what_its_locked_chart_makes(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    found = repository.findings()
+    assert found["nodeselector-matches-nothing"] == ("error", "cluster/release.yaml", line_of(RELEASE, "disk: ssd"))
+    assert found["priority-class-missing"] == ("error", "web/values.yaml (of the chart)", 6)
+    assert repository.reasons() == []
+    shown = repository.run("lint").stdout
+    assert "--> web/values.yaml (of the chart):6:" in shown
+    assert f"= from: cluster/release.yaml:{line_of(RELEASE, 'spec: {chart: web')}" in shown
+    assert "1 release, 1 workload" in repository.run("targets", "discover").stdout
+
+
+def test_a_value_that_two_fields_hold_blames_the_release(repository: Repository) -> None:
+    values = "\n".join((WEB["values.yaml"], "back: {priorityClassName: high}\n"))
+    repository.locks(packed({**WEB, "values.yaml": values}))
+    repository.prints(RENDERED)
+    found = repository.findings()
+    assert found["priority-class-missing"][1:] == ("cluster/release.yaml", line_of(RELEASE, "name: web, "))
+
+
+def test_a_waiver_at_the_value_counts(repository: Repository) -> None:
+    waived = RELEASE.replace("disk: ssd", "disk: ssd  # kubesched: ignore[nodeselector-matches-nothing] bought soon")
+    repository.release(waived.replace("ADDRESS", ADDRESS))
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    shown = repository.run("lint").stdout
+    assert "nodeselector-matches-nothing" not in shown
+    assert "1 suppressed" in shown
+
+
+def test_without_the_setting_nothing_is_rendered(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED, "touch started")
+    (repository.folder / "kubesched.toml").write_text('cluster = "sketch.yaml"\n')
+    assert repository.reasons() == ["no values card describes its chart"]
+    assert not (repository.folder / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("version: 1.2.3", 'version: "1.x"', "1.x is not one version of its chart"),
+        ("name: charts}}", "name: others}}", "HelmRepository others, which has its chart, is not in the set"),
+        ("kind: HelmRepository, ", "kind: GitRepository, ", "its chart is taken from a GitRepository"),
+        ("url: https", "url: file", "file://example.com/charts is no address of charts"),
+        ("version: 1.2.3", "version: 1.2.4", "web 1.2.4 is not in kubesched-charts.lock: kubesched-lint charts pull"),
+        ("  values:\n", "  kubeConfig: {}\n  values:\n", None),
+        ("  values:\n", "  kubeConfig: {a: b}\n  values:\n", "it is installed in another cluster (kubeConfig)"),
+    ],
+)
+def test_what_is_not_rendered_says_why(repository: Repository, old: str, new: str, why: str | None) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    assert old in RELEASE.replace("ADDRESS", ADDRESS)
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace(old, new))
+    assert repository.reasons() == ([] if why is None else [why])
+
+
+def test_what_charts_make_is_validated_as_helm_controller_applies_it(repository: Repository) -> None:
+    """The server drops an unknown field, because the controller is no strict client; a wrong value it refuses."""
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED.replace("replicas: 3", "replicaz: 3"))
+    assert repository.findings()["api-would-reject"][:2] == ("warning", "cluster/release.yaml")
+    repository.prints(RENDERED.replace("replicas: 3", "replicas: -3"))
+    assert repository.findings()["api-would-reject"][:2] == ("error", "cluster/release.yaml")
+
+
+def test_custom_resources_of_a_chart_have_their_cards(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    cluster = {"instances": 3, "affinity": {"nodeSelector": {"disk": "ssd"}}, "storage": {"size": "1Gi"}}
+    made = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}, "spec": cluster}
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+    repository.prints(f"{settings}---\n{yaml.safe_dump(made)}")
+    found = repository.findings()
+    assert found["nodeselector-matches-nothing"] == ("error", "cluster/release.yaml", line_of(RELEASE, "disk: ssd"))
+    assert repository.reasons() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("  valuesFrom: [{kind: Secret, name: s}]\n", "values of Secret s are not known"),
+        ("  postRenderers: [{kustomize: {generators: []}}]\n", "postRenderers change what the chart makes"),
+        ("  postRenderers: [{other: {}}]\n", "postRenderers change what the chart makes"),
+        ("  postRenderers: [{kustomize: {patches: [{path: x}]}}]\n", "postRenderers change what the chart makes"),
+    ],
+)
+def test_what_may_change_is_read_and_proves_nothing(repository: Repository, more: str, why: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{more}  values:\n"))
+    assert repository.reasons() == [why]
+    assert {severity for severity, _, _ in repository.findings().values()} <= {"warning", "note"}
+
+
+def test_post_renderers_change_what_helm_made(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    first = "{patch: '- {op: remove, path: /spec/template/spec/nodeSelector}', target: {kind: Deployment}}"
+    second = "{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-front}, spec: {replicas: 0}}'}"
+    post = f"  postRenderers: [{{kustomize: {{patches: [{first}]}}}}, {{kustomize: {{patches: [{second}]}}}}]\n"
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{post}  values:\n"))
+    found = repository.findings()
+    assert "nodeselector-matches-nothing" not in found
+    assert repository.reasons() == []
+    broken = post.replace("op: remove", "op: rub out")
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", f"{broken}  values:\n"))
+    (reason,) = repository.reasons()
+    assert reason.startswith("web 1.2.3: kubectl kustomize: ")
+
+
+def test_another_archive_than_locked_is_not_rendered(repository: Repository) -> None:
+    digest = repository.locks(packed(WEB))
+    repository.prints(RENDERED, "touch started")
+    (repository.cache / "charts" / f"{digest}.tgz").write_bytes(packed({**WEB, "more": ""}))
+    assert repository.reasons() == ["web 1.2.3 is locked, and its archive is not here: kubesched-lint charts pull"]
+    assert not (repository.folder / "started").exists()
+
+
+def test_a_broken_lock_is_one_error(repository: Repository) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    (repository.folder / NAME).write_text("charts = 1")
+    done = repository.run("lint")
+    assert done.returncode == 2
+    assert f"error: {NAME}: expected [[charts]] and nothing else\n" in done.stderr
+
+
+def test_without_helm_there_is_one_message(repository: Repository, tmp_path: Path) -> None:
+    repository.locks(packed(WEB))
+    second = RELEASE.replace("ADDRESS", ADDRESS).partition("---\n")[2].replace("name: web,", "name: web2,")
+    repository.release(f"{RELEASE.replace('ADDRESS', ADDRESS)}---\n{second}")
+    (tmp_path / "only").mkdir()
+    for name in ("kubectl", "git"):
+        (tmp_path / "only" / name).symlink_to(shutil.which(name) or "")
+    done = repository.run("lint", path=str(tmp_path / "only"))
+    assert done.returncode == 2
+    assert done.stderr.count("helm is not on PATH") == 1
+    assert "charts are to be rendered (gitops.helm), and helm is not on PATH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "why"),
+    [
+        ("", "echo 'Error: no template' >&2; exit 1", "web 1.2.3: helm template: no template"),
+        ("a: [", "", "what its chart makes cannot be read: not YAML: "),
+        (RELEASE, "", "its chart makes HelmRelease web, which is not followed"),
+        (RENDERED.replace("replicas: 3", "replicas: many"), "", "its Deployment web-front has the wrong type: "),
+    ],
+)
+def test_what_helm_cannot_make_is_not_read(repository: Repository, text: str, more: str, why: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(text, more)
+    (found,) = repository.reasons()
+    assert found.startswith(why)
+    assert "/tmp" not in found
+
+
+def test_helm_finds_no_settings_of_the_user(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HELM_PLUGINS", "HELM_REPOSITORY_CONFIG", "KUBECONFIG", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "/home/user/secret")
+    repository.locks(packed({**WEB, "values.schema.json": SCHEMA}))
+    repository.prints(
+        RENDERED, f'env > {repository.folder}/env; echo "$@" > {repository.folder}/words; ls "$HOME" > home'
+    )
+    repository.findings()
+    environ = dict(line.partition("=")[::2] for line in (repository.folder / "env").read_text().splitlines())
+    assert "/home/user/secret" not in environ.values()
+    assert environ["HELM_NO_PLUGINS"] == "1"
+    folders = {value for name, value in environ.items() if name.startswith("HELM_") and name != "HELM_NO_PLUGINS"}
+    assert len(folders) == 7
+    assert all(folder.startswith(f"{environ['HOME']}/helm_") for folder in folders)
+    assert (repository.folder / "home").read_text() == ""
+    words = (repository.folder / "words").read_text().split()
+    assert words[:2] == ["template", "--skip-tests"]
+    assert words[-3:-1] == ["--", "web"]
+
+
+# --- with Helm itself -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder as a repository of charts; yield its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *words: object) -> None:
+            return None
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def publish(folder: Path, data: bytes) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "web-1.2.3.tgz").write_bytes(data)
+    entry = {"apiVersion": "v2", "name": "web", "version": "1.2.3", "urls": ["web-1.2.3.tgz"]}
+    (folder / "index.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "entries": {"web": [entry]}}))
+
+
+@needs_helm
+def test_pulled_once_it_is_rendered_without_the_server(repository: Repository, tmp_path: Path) -> None:
+    publish(tmp_path / "served", packed({**WEB, "values.schema.json": SCHEMA}))
+    with served(tmp_path / "served") as address:
+        repository.release(RELEASE.replace("ADDRESS", address))
+        done = repository.run("charts", "pull")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"web 1.2.3: pulled\n{NAME}: 1 chart locked\n"
+        assert repository.run("charts", "pull").stdout.startswith("web 1.2.3: unchanged\n")
+    found = repository.findings()
+    assert found["nodeselector-matches-nothing"] == ("error", "cluster/release.yaml", line_of(RELEASE, "disk: ssd"))
+    assert found["priority-class-missing"] == ("error", "web/values.yaml (of the chart)", 6)
+    assert repository.findings() == found
+
+
+@needs_helm
+def test_another_archive_under_a_locked_version_is_refused(repository: Repository, tmp_path: Path) -> None:
+    publish(tmp_path / "served", packed(WEB))
+    with served(tmp_path / "served") as address:
+        repository.release(RELEASE.replace("ADDRESS", address))
+        assert repository.run("charts", "pull").returncode == 0
+        lock = (repository.folder / NAME).read_text()
+        shutil.rmtree(repository.cache)
+        publish(tmp_path / "served", packed({**WEB, "more": ""}))
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert "error: web 1.2.3: another archive than locked" in done.stderr
+    assert (repository.folder / NAME).read_text() == lock
+
+
+@needs_helm
+def test_what_cannot_be_pulled_is_said(repository: Repository, tmp_path: Path) -> None:
+    publish(tmp_path / "served", packed(WEB))
+    ranged = RELEASE.partition("---\n")[2].replace("name: web,", "name: ranged,").replace("1.2.3", '">=1"')
+    with served(tmp_path / "served") as address:
+        text = RELEASE.replace("1.2.3", "9.9.9").replace("ADDRESS", address)
+        repository.release(f"{text}---\n{ranged}")
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert "error: web 9.9.9: helm pull: " in done.stderr
+    assert "HelmRelease ranged: not pulled: >=1 is not one version of its chart" in done.stdout

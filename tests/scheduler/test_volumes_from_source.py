@@ -444,3 +444,11 @@ def test_claims_that_compete_for_a_volume_are_left_as_they_are() -> None:
     assert not settle(alone, contested=["now"]).claims["shop", "d"].volume_name
     reserved = alone.with_objects(volumes=[volume("v", "now", claim_ref=("shop", "d", ""))])
     assert settle(reserved, contested=["now"]).claims["shop", "d"].volume_name == "v"
+
+
+def test_of_equally_small_volumes_in_two_places_any_may_be_bound() -> None:
+    """The controller sorts a list without an order by size, and sort.Sort is not stable."""
+    for zone, name in (("a", ""), ("b", "v")):
+        volumes = volume("v", "now", zone="b"), volume("w", "now", zone=zone)
+        where = state(TWO, claims=(claim("d", "now"),), volumes=volumes, storage_classes=(NOW,))
+        assert settle(where.storage).claims["shop", "d"].volume_name == name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -171,13 +172,16 @@ def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
     A claim is bound to the smallest matching volume, whatever its node affinity. A provisioned claim gets a volume that
     every node reaches, because its future location is unknown. Claims of a class that does not exist, or that
     provisions nothing, stay unchanged. So do claims that compete for the volumes of a class, with each other or with
-    future claims of ``contested`` classes: their binding depends on the order in which the controller sees them.
+    future claims of ``contested`` classes, and those with several smallest volumes in different places: their binding
+    depends on the order in which the controller sees them.
     """
     waiting = [(c, _class_name(c, storage)) for c in storage.claims.values() if _binds_at_once(c, storage)]
     counts = Counter(name for _, name in waiting)
     for claim, name in waiting:
-        free = next(candidates(claim, name, storage), None)
-        if free is not None and (counts[name] > 1 or name in contested) and not _is_reserved(free, claim):
+        found = candidates(claim, name, storage)
+        free = next(found, None)
+        is_free = free is not None and not _is_reserved(free, claim)
+        if is_free and (counts[name] > 1 or name in contested or _may_be_elsewhere(free, found)):
             continue
         volume = free or _made_at_once(claim, storage)
         if volume is not None:
@@ -194,6 +198,14 @@ def _binds_at_once(claim: Claim, storage: Storage) -> bool:
 def _class_name(claim: Claim, storage: Storage) -> str:
     storage_class = storage.class_of(claim)
     return storage_class.name if storage_class is not None else claim.storage_class or ""
+
+
+def _may_be_elsewhere(first: PersistentVolume | None, others: Iterable[PersistentVolume]) -> bool:
+    """Whether volumes as small as the first one are in another place: sort.Sort orders equal sizes in any way."""
+    if first is None:
+        return False
+    as_small = takewhile(lambda other: other.capacity == first.capacity, others)
+    return any((other.node_terms, other.labels) != (first.node_terms, first.labels) for other in as_small)
 
 
 def _is_reserved(volume: PersistentVolume, claim: Claim) -> bool:

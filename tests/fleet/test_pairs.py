@@ -166,8 +166,11 @@ def test_the_clusters_of_a_plan_are_no_manifests(repo: Path) -> None:
 
 def test_one_set_is_for_many_workers_and_overlapping_sets_for_one(repo: Path) -> None:
     tasks = list(tasks_of(pairs(*ONE_SET), 2, see_files=True))
-    assert [len(task.pairs) for task in tasks] == [1, 1, 1]
+    assert [len(task.pairs) for task in tasks] == [2, 1]
     assert all(task.brought.sets for task in tasks)
+    many = pairs(*(f"web on {number}" for number in range(100)))
+    sizes = {workers: {len(task.pairs) for task in tasks_of(many, workers, see_files=True)} for workers in (0, 1, 4)}
+    assert sizes == {0: {100}, 1: {25}, 4: {6, 4}}
     apart = list(tasks_of(pairs(*SETS), 2, see_files=True))
     assert [[pair.name for pair in task.pairs] for task in apart] == [["web on big"], ["api on small", "api on other"]]
     assert not any(task.brought.sets for task in apart)

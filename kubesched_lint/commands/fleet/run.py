@@ -61,7 +61,7 @@ def judge_plan(
     """
     plan.pairs[0].options.rules(plan.rulebook)
     if executor is None:
-        tasks = tasks_of(plan, 1, see_files=True)
+        tasks = tasks_of(plan, 0, see_files=True)
         outcomes = [outcome for task in tasks for outcome in judge_here(task)]
     else:
         if executor.warning:

@@ -22,6 +22,8 @@ from kubesched_lint.version import __version__
 
 _PARTS = 4
 """Tasks for each worker: it reads what its pairs share once in each, and none waits long for another's last task."""
+_LEAST = 4
+"""Pairs with one set in a task, if there are enough for all workers: the set is decoded again in each."""
 
 
 class Task(Struct, frozen=True):
@@ -37,7 +39,7 @@ class Task(Struct, frozen=True):
 
 
 def tasks_of(plan: FleetPlan, workers: int, *, see_files: bool) -> Iterator[Task]:
-    """Yield the tasks for so many workers. Raises BaselineError.
+    """Yield the tasks for so many workers; one task if there are none, for this process. Raises BaselineError.
 
     If all pairs have the same set, this process reads it, once, and any worker may judge any of them. Otherwise workers
     read the sets, and those that overlap are for one worker. ``see_files``: whether workers see our files; else the
@@ -79,7 +81,9 @@ def _with_all_clusters(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _even(pairs: Sequence[Pair], workers: int) -> Iterator[Sequence[Pair]]:
-    size = max(1, len(pairs) // (_PARTS * workers)) if workers > 1 else len(pairs)
+    size = len(pairs)
+    if workers:
+        size = max(min(_LEAST, -(-size // workers)), size // (_PARTS * workers))
     return (pairs[start : start + size] for start in range(0, len(pairs), size))
 
 
@@ -103,7 +107,7 @@ def _apart(pairs: Sequence[Pair], workers: int) -> list[list[Pair]]:
         homes |= dict.fromkeys(mine, name)
         group.append(pair)
     ordered = list(groups.values())
-    each = -(-len(ordered) // (workers * _PARTS)) if workers > 1 else len(ordered)
+    each = -(-len(ordered) // (workers * _PARTS)) if workers else len(ordered)
     parts = (ordered[first : first + each] for first in range(0, len(ordered), each))
     return [[pair for group in part for pair in group] for part in parts]
 

@@ -15,7 +15,7 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -69,13 +69,13 @@ def manifest(number: int) -> dict[str, object]:
 
 
 def capacity(count: int, chosen: Workload, most: int) -> int:
-    setting = Setting(nodes(count), Inventory(), (chosen,))
+    setting = SimulatedSet(nodes(count), Inventory(), (chosen,))
     return len(Placing([Copies(setting.pods[0], None, most)], setting.cluster).run().placed)
 
 
 def main() -> int:
     started = process_time()
-    setting = Setting(nodes(NODES), Inventory(), tuple(map(workload, range(WORKLOADS))))
+    setting = SimulatedSet(nodes(NODES), Inventory(), tuple(map(workload, range(WORKLOADS))))
     matrix = Matrix(setting)
     verdicts = Counter(
         matrix.cell(event, number).verdict for number in range(len(setting.workloads)) for event in EVENTS

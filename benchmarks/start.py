@@ -14,8 +14,9 @@ ROUNDS = 30
 INSTALLED = (*PYTHON, "-c", "from kubesched_lint.cli import main; main()")
 """What the installed command runs; ``-m`` would import ``runpy`` first."""
 LINT = (*INSTALLED, "lint", FILE, "--no-cache", "--no-config")
-RUNS = {
+RUNS: dict[str, tuple[tuple[str, ...], float | None]] = {
     "`--version`": ((*INSTALLED, "--version"), 2.0),
+    "`import msgspec` alone": ((*PYTHON, "-c", "import msgspec"), None),
     "one file, no cluster": (LINT, 7.0),
     "one file, three zones": ((*LINT, "-c", ZONES), 16.0),
 }

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,9 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
+from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.own import kinds_with
+from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
 from kubesched_lint.engine.base.text import first_few, seconds_of
@@ -39,6 +41,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.engine.model.feature_gates import parsed
 from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import InputError, Report, Severity
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -58,14 +61,8 @@ from kubesched_lint.report.simulation import report as simulation_report
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.clusters.read import cluster_from, read_stated, stated
-from kubesched_lint.sources.manifests.loader import documents, find_files
-
-if TYPE_CHECKING:
-    from kubesched_lint.custom.kinds import Kinds
-    from kubesched_lint.engine.answers.cells import Cell
-    from kubesched_lint.engine.verdicts.matrix import Row
-    from kubesched_lint.sources.manifests.loader import Entry
-    from kubesched_lint.sources.manifests.meant import Scope
+from kubesched_lint.sources.manifests.loader import Entry, documents, find_files
+from kubesched_lint.sources.manifests.meant import Scope
 
 Path = str | os.PathLike[str]
 Texts = str | Mapping[str, str]

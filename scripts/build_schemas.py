@@ -20,7 +20,7 @@ from typing import Any
 from kubesched_lint.engine.base.releases import MODELLED
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parent / "kubesched_lint" / "validation" / "data"
+TARGET = HERE.parent / "kubesched_lint" / "engine" / "apiserver" / "data"
 ROOTS = (
     *(f"io.k8s.api.apps.v1.{kind}" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
     *(f"io.k8s.api.autoscaling.{v}.HorizontalPodAutoscaler" for v in ("v1", "v2")),

@@ -12,6 +12,8 @@ from pathlib import Path as File
 from types import NoneType
 from typing import Any, get_args
 
+from msgspec.structs import astuple
+
 from kubesched_lint.cli.invocation import Option
 
 _FILE = File(__file__).parents[1] / "kubesched_lint" / "cli" / "_lint_options.py"
@@ -28,9 +30,7 @@ OPTIONS = (
 
 def text() -> str:
     """Return the module's text."""
-    return (
-        _HEAD + "".join(f"    {tuple.__repr__(one)},\n".replace("    (", "    Option(", 1) for one in options()) + ")\n"
-    )
+    return _HEAD + "".join(f"    Option{astuple(option)},\n" for option in options()) + ")\n"
 
 
 def options() -> list[Option]:

@@ -11,7 +11,9 @@ PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
 GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
 LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
+LONGEST_CHECK = 100
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
+SIZE = re.compile(r"(^|_)(LARGEST|LONGEST)(_|$)")
 JOINS = {
     "engine/admission/admission.py",  # workloads and quotas
     "explaining/crowding/ports.py",  # users of one host port
@@ -33,11 +35,11 @@ SEARCHES = {
     "engine/events/transitions/gangs.py",  # orders of a gang
     "engine/events/transitions/stored_volumes.py",  # states and the volumes of all
     "engine/events/transitions/statefulset_pods.py",  # ordinals
-    "engine/events/start/stories.py",  # starts of courses
+    "engine/events/start/timelines.py",  # starts of courses
     "engine/scheduler/devices/allocator.py",  # devices for a claim
     "engine/scheduler/framework.py",  # nodes for a pod
     "engine/scheduler/pod_groups.py",  # nodes for each pod of a gang
-    "explaining/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
+    "explaining/ends/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
 SOLVER = {
     "engine/placing/together/programme.py",  # a set on classes of nodes
@@ -71,6 +73,16 @@ def test_no_function_and_no_class_is_too_long() -> None:
     assert {name for name, lines in classes.items() if lines > LONGEST_CLASS} == set()
 
 
+def test_a_check_says_one_thing() -> None:
+    """What two rules need belongs to ``explaining``."""
+    checks = {file.name: file.read_text() for file in (PACKAGE / "checks").glob("*.py")}
+    assert len(checks) > 120
+    assert {name for name, text in checks.items() if text.count("\n") > LONGEST_CHECK} == set()
+    parts = [name.removesuffix(".py") for name in checks if name.startswith("_") and name != "__init__.py"]
+    users = {part: sum(f"checks.{part} import" in text for text in checks.values()) for part in parts}
+    assert set(users.values()) == {1}
+
+
 def test_few_imports_stand_inside_functions() -> None:
     """Each is the gate of something that a run may not need: a command, a report, pools, devices, a large package."""
     late = {
@@ -97,25 +109,32 @@ def test_work_is_counted_at_the_joins_the_searches_and_the_solver() -> None:
     assert counting == JOINS | SEARCHES | SOLVER
 
 
+def are_numbers(value: ast.expr) -> bool:
+    """Whether an expression is a number, such as ``1 << 20``, or several."""
+    if isinstance(value, ast.BinOp):
+        return are_numbers(value.left) and are_numbers(value.right)
+    if isinstance(value, ast.Tuple):
+        return all(map(are_numbers, value.elts))
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
 def test_limits_are_few_and_each_says_what_a_user_sees() -> None:
-    """They stand in modules named ``limits``, one in a package."""
-    names, silent, elsewhere = set(), set(), set()
+    """They stand in modules named ``limits``, one in a package. Some numbers there bound the size of one thing."""
+    names, sizes, silent, elsewhere = set(), set(), set(), set()
     for file, tree in trees():
         of_limits = Path(file).name.endswith("limits.py")
         for statement, after in zip(tree.body, [*tree.body[1:], None], strict=True):
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 name = statement.targets[0].id
-                if LIMIT.search(name):
-                    names.add((file, name))
-                    if isinstance(statement.value, ast.Constant) and type(statement.value.value) is int:
-                        elsewhere.update([] if of_limits else [(file, name)])
-                if (
-                    of_limits
-                    and LIMIT.search(name)
-                    and not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))
-                ):
+                if not (LIMIT.search(name) or SIZE.search(name)) or not are_numbers(statement.value):
+                    continue
+                (names if LIMIT.search(name) else sizes).add((file, name))
+                if not of_limits:
+                    elsewhere.add((file, name))
+                elif not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
                     silent.add((file, name))
     assert 60 < len(names) <= 100
+    assert 10 < len(sizes) <= 20
     assert silent == set()
     assert elsewhere == {("engine/scheduler/scores/levels.py", "MAX_NODE_SCORE")}, (
         "the scheduler's highest score is no limit"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kubesched_lint.engine.base.text import LONGEST_LIST, and_others, joined
+from kubesched_lint.engine.base.limits import LONGEST_LIST
+from kubesched_lint.engine.base.text import and_others, joined
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.reachability import affinity_circles, blocked_affinities
 from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence

@@ -11,7 +11,7 @@ from kubesched_lint.engine.scenario.others.running import running_match
 from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.near_misses.nearest import hint
-from kubesched_lint.explaining.near_misses.pod_misses import pod_miss
+from kubesched_lint.explaining.near_misses.pod_misses import pod_miss, without_kind
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.sources.manifests.changes import Change, Put, Rename
@@ -51,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
             **values,
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
-            "nearest": hint("" if miss is None or elsewhere else f"{miss.whom} has {miss.has}"),
+            "nearest": hint("" if miss is None or elsewhere else f"{without_kind(miss.whom)} has {miss.has}"),
             "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
             "whom": "" if miss is None else miss.whom,
             "where": "the namespaces that it selects"

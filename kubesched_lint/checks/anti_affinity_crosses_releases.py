@@ -12,18 +12,11 @@ from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.sources.manifests.changes import Put
 
-# In the order of preference for a selector that is too broad.
-_TELLING = (
-    "app.kubernetes.io/instance",
-    "release",
-    "app.kubernetes.io/component",
-    "component",
-    "role",
-    "app.kubernetes.io/name",
-    "app",
-    "k8s-app",
-    "name",
-)
+_OF_INSTANCES = ("app.kubernetes.io/instance", "release")
+_OF_COMPONENTS = ("app.kubernetes.io/component", "component", "role")
+_OF_APPLICATIONS = ("app.kubernetes.io/name", "app", "k8s-app", "name")
+_TELLING = (*_OF_INSTANCES, *_OF_COMPONENTS, *_OF_APPLICATIONS)
+"""In the order of preference for a selector that is too broad."""
 _SHARED = ("app.kubernetes.io/managed-by", "helm.sh/chart", "chart", "heritage")
 
 

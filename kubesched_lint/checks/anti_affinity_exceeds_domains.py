@@ -9,10 +9,9 @@ from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import BadEnd, bad_end
+from kubesched_lint.explaining.crowding.own_domains import Near, are_all, near_others
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
@@ -26,13 +25,13 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
     for term in it.kept_apart:
         room = domain_room(it, term.topology_key, term)
         supply = len(room.domains)
-        end = bad_end(it, "deploy") if it.pod.required_affinity and room.is_bounded else None
-        if end is not None and end.cell.near and end.cell.bound.most < min(replicas, supply):
-            yield _alone_and_near(it, term, end)
+        near = near_others(it, room.domains, "deploy") if room.is_bounded else None
+        if near is not None and near.most < replicas:
+            yield _alone_and_near(it, term, near)
             continue
         if not room.is_bounded or replicas <= supply - reserve:
             continue
-        surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
+        surely = are_all(it, term, room.domains)
         lost = 0 if replicas > supply else reserve
         left, there = supply - lost, len(domain_room(it, term.topology_key).domains)
         yield Hazard(
@@ -66,13 +65,13 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     yield from spread_instead(it.workload, hazard.at, hard=False)
 
 
-def _alone_and_near(it: Member, term: PodAffinityTerm, end: BadEnd) -> Hazard:
+def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
     """The hazard if each replica needs its own domain and too few domains have the pods that it must be near."""
-    replicas, key, most, near = it.replicas, term.topology_key, end.cell.bound.most, tuple(map(str, end.cell.near))
+    replicas, key, most, whom = it.replicas, term.topology_key, near.most, ", ".join(near.whom)
     return Hazard(
         at=term.path,
         evidence=proof(
-            f"{many(replicas, 'replica')} > {most}, the most {domain_word(key, 2)} with a pod of {', '.join(near)}",
+            f"{many(replicas, 'replica')} > {most}, the most {domain_word(key, 2)} with a pod of {whom}",
             demand=replicas,
             supply=most,
             assumes=(*running_premises(it), HOSTS_STAY),
@@ -83,7 +82,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, end: BadEnd) -> Hazard:
             "supply": most,
             "rollouts": _rollouts(it, term, most),
             "key": key,
-            "whom": near,
+            "whom": near.whom,
         },
         related=(
             Place(it.pod.required_affinity[0].path, "which must be near these pods"),

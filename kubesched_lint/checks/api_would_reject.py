@@ -63,23 +63,15 @@ def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
 def _hazard(refusal: Refusal, mistake: str, version: str) -> Hazard:
     cause, code = refusal.cause, refusal.answer.code
     unknown = cause.message.startswith(UNKNOWN_FIELD)
-    variant = "default"
-    if code == GONE:
-        variant = "gone"
-    elif unknown:
+    variant = "gone" if code == GONE else "unreadable" if code == UNDECODED else "default"
+    if unknown and code != GONE:
         variant = "misspelt" if cause.suggestion else "unknown"
-    elif code == UNDECODED:
-        variant = "unreadable"
-    text = refusal.text
+    severity = Severity.NOTE if refusal.is_completed_elsewhere else None
     return Hazard(
         at=cause.path,
-        evidence=proof(f"{code}: {text}", assumes=tuple(_assumed(refusal, version))),
-        severity=Severity.WARNING
-        if refusal.gate or refusal.open_gate
-        else Severity.NOTE
-        if refusal.is_completed_elsewhere
-        else None,
-        values={"field": cause.field, "words": text, "meant": cause.suggestion},
+        evidence=proof(f"{code}: {refusal.text}", assumes=tuple(_assumed(refusal, version))),
+        severity=Severity.WARNING if refusal.gate or refusal.open_gate else severity,
+        values={"field": cause.field, "words": refusal.text, "meant": cause.suggestion},
         cause=mistake,
         variant=variant,
         key=unknown,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.base.text import LONGEST_LIST, and_others
+from kubesched_lint.engine.base.text import and_others
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.disruption import first_and_last_budget, is_linted
 from kubesched_lint.findings import Hazard, Place, proof

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.text import SHOWN, plural
+from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.staying import preempts
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.explaining.apart import APART, AT_ONCE, Later, created_later
-from kubesched_lint.explaining.crowding.daemon_room import LockedOut, locked_out, too_small
+from kubesched_lint.explaining.crowding.daemon_room import locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, witness
 
-_EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
+_EVERYWHERE = (OS, ARCH, *KEPT_LIKE)
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -71,25 +72,19 @@ def _evidence(it: Member, daemon: Member, order: str) -> tuple[Evidence | None, 
     shared = daemon.reach.tolerated & it.usable
     if shared & it.world.today:
         found = locked_out(it, daemon)
+        reasons = "" if found is None else ", ".join(found.reasons)
         if found is not None and found.reachable:
-            trace = _trace(it.workload, daemon.workload, found)
+            placed = f"{found.count} {plural(found.count, 'pod is', 'pods are')} placed on {found.node}"
+            pending = f"the pod of {daemon.workload} for {found.node} stays Pending: {reasons}"
+            trace = (f"{it.workload} comes first: {placed}", pending)
             return witness(f"{order}; no room is left on {found.node}", trace=trace), True
         if found is not None:
-            reasons = ", ".join(found.reasons)
             return pattern(f"{order}; on {found.node} the two may not fit together ({reasons})"), True
     elif not daemon.reach.matching:
         return None if it.world.node_groups.are_all else pattern(f"{order}; no node of this group exists yet"), False
     if shared & ~it.world.today and (small := too_small(it, daemon)):
         return pattern(f"{order}; {small}"), False
     return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None, False
-
-
-def _trace(workload: Workload, daemon: Workload, found: LockedOut) -> tuple[str, ...]:
-    placed = f"{found.count} {plural(found.count, 'pod is', 'pods are')}"
-    return (
-        f"{workload} comes first: {placed} placed on {found.node}",
-        f"the pod of {daemon} for {found.node} stays Pending: {', '.join(found.reasons)}",
-    )
 
 
 def _dedicated_to(workload: Workload) -> Mapping[str, str]:

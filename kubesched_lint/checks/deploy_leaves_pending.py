@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._reasons import reason_in
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.placing.trial import SEEDS
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
@@ -15,6 +12,8 @@ from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
 from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.explaining.crowding.left_by_pools import left_by_pools
 from kubesched_lint.explaining.crowding.waiting import Race, Waiting, races, waiting_everywhere
+from kubesched_lint.explaining.ends.reasons import reason_in
+from kubesched_lint.explaining.sizes.replicas import line_of_replicas
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
 
 
@@ -44,14 +43,15 @@ def _in_every_trial(waiting: Waiting, it: Member, world: World) -> Iterator[Haza
         return
     pending, message, variant = left
     placed = waiting.wanted - pending
+    first_waiting = f" --replica {placed + 1}" if placed and workload.kind != "DaemonSet" else ""  # an option of `why`
     yield Hazard(
-        at=_at(workload),
+        at=line_of_replicas(workload),
         source=workload.source,
         victim=ref,
         evidence=_witnessed(world, f"{placed} of {waiting.wanted} pods of {workload} are placed", message=message),
         values={
             "object": str(workload),
-            "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
+            "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{first_waiting}",
             "pending": pending,
             "wanted": waiting.wanted,
             "reason": reason_in(message),
@@ -70,7 +70,7 @@ def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
     *others, last = race.workloads
     named = tuple(map(str, race.workloads))
     yield Hazard(
-        at=_at(last),
+        at=line_of_replicas(last),
         source=last.source,
         victim=last.ref,
         together=tuple(workload.ref for workload in race.workloads),
@@ -82,12 +82,8 @@ def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
             "pools": tuple(pool.name for pool in world.pools),
         },
         variant="race",
-        related=tuple(Place(_at(other), "may wait instead", other.source, other.ref) for other in others),
+        related=tuple(Place(line_of_replicas(other), "may wait instead", other.source, other.ref) for other in others),
     )
-
-
-def _at(workload: Workload) -> Path:
-    return workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name")
 
 
 def _witnessed(world: World, *ends: str, message: str) -> Evidence:
@@ -99,8 +95,3 @@ def _witnessed(world: World, *ends: str, message: str) -> Evidence:
             f"the next one: {message}",
         ),
     )
-
-
-def _replica(workload: Workload, placed: int) -> str:
-    """The option of ``why`` for the first waiting pod."""
-    return f" --replica {placed + 1}" if placed and workload.kind != "DaemonSet" else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._devices import place_of, words_for
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import BROKEN, short_of
+from kubesched_lint.explaining.devices.words import at_request, words_for
 from kubesched_lint.findings import Hazard, pattern
 
 
@@ -15,20 +15,11 @@ def check(it: Member) -> Iterator[Hazard]:
     for room, request in short_of(it, BROKEN):
         survey = next(survey for survey in request.options if survey.broken_pools)
         pool, state = next(iter(survey.broken_pools.items()))
-        at, source = place_of(request, ("allocationMode",) if survey.takes_all else ())
+        within, variant = (("allocationMode",), "all") if survey.takes_all else ((), "default")
         stopped = f"request {survey.asked.name}: asks for all devices, but resource pool {pool}"
-        yield Hazard(
-            at=at,
-            source=source,
-            evidence=pattern(f"{stopped} is currently {state}" if survey.takes_all else f"pool {pool} is {state}"),
-            values={
-                **words_for(request, room, it),
-                "pool": pool,
-                "state": _state(pool, state, it),
-            },
-            cause=f"{pool} {survey.takes_all}",
-            variant="all" if survey.takes_all else "default",
-        )
+        evidence = pattern(f"{stopped} is currently {state}" if survey.takes_all else f"pool {pool} is {state}")
+        values = {**words_for(request, room, it), "pool": pool, "state": _state(pool, state, it)}
+        yield at_request(request, evidence, values, f"{pool} {survey.takes_all}", within, variant)
 
 
 def _state(pool: str, state: str, it: Member) -> str:

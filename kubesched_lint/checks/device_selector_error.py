@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from kubesched_lint.checks._devices import guarded, shortage, words_for
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.engine.scheduler.devices.attempt import Attempt, OnNode
-from kubesched_lint.engine.scheduler.devices.failures import UndecidedError, one_line
+from kubesched_lint.engine.scheduler.devices.failures import one_line
+from kubesched_lint.explaining.devices.first_attempt import first_attempt
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import DeviceRoom, Request, room_of
 from kubesched_lint.explaining.devices.survey import Failure, Survey
+from kubesched_lint.explaining.devices.words import guarded, shortage, words_for
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.sources.manifests.changes import Put
@@ -37,7 +35,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom, it: Member) -> Hazard:
     failing = sorted(device for device, other in survey.errors.items() if other == failure)
     at, source = _place(failure, survey, request, it)
-    first = _first_attempt(room, it)
+    first = first_attempt(room, it)
     text = f"selector #{failure.number}: {_RUNTIME}: {failure.message}"
     stopped = [position for position, given in first.items() if given.is_error and given.reason.endswith(text)]
     fitting = [position for position in positions(room.among) if position not in first or first[position].is_given]
@@ -86,22 +84,6 @@ def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tu
     where = ("deviceClassName",) if device_class else ("selectors", failure.number, "cel", "expression")
     at, source = survey.asked.place
     return (at, None) if source is None else (survey.asked.path_of(where), source)
-
-
-def _first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
-    """Return what each node gives the first pod, while all devices are free. A node of which that is unknown is left
-    out.
-    """
-    known = devices_in(it.world)
-    free = replace(known, claims={key: replace(claim, allocation=None) for key, claim in known.claims.items()})
-    attempt = Attempt(it.pod, free, it.world.index)
-    found: dict[int, OnNode] = {}
-    for position in positions(room.among):
-        try:
-            found[position] = attempt.on(position)
-        except UndecidedError:
-            continue
-    return found
 
 
 def _evidence(text: str, it: Member, *, proven: bool) -> Evidence:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.text import first_few, joined, many
 from kubesched_lint.engine.model.devices import Attribute, Device, DeviceID
@@ -16,6 +15,7 @@ from kubesched_lint.engine.scheduler.devices.pools import devices_of
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import NO_MATCH, DeviceRoom, Request, short_of
 from kubesched_lint.explaining.devices.survey import Survey, surveyed
+from kubesched_lint.explaining.devices.words import at_request, attributes_read, cause_of, shortage, words_for
 from kubesched_lint.findings import Hazard
 
 
@@ -24,17 +24,11 @@ def check(it: Member) -> Iterator[Hazard]:
         survey = request.main
         removed = _removed(survey)
         where = _elsewhere(request, room, it)
-        at, source = place_of(request, survey.nearest.within)
-        yield Hazard(
-            at=at,
-            source=source,
-            evidence=shortage(
-                it,
-                f"0 of {many(len(survey.offered), 'device')} left: {removed}" if removed else "no device announced",
-                demand=survey.asked.request.count,
-                supply=0,
-            ),
-            values={
+        text = f"0 of {many(len(survey.offered), 'device')} left: {removed}" if removed else "no device announced"
+        yield at_request(
+            request,
+            shortage(it, text, demand=survey.asked.request.count, supply=0),
+            {
                 **words_for(request, room, it),
                 "offered": len(survey.offered),
                 "removed": removed,
@@ -42,8 +36,9 @@ def check(it: Member) -> Iterator[Hazard]:
                 "seen": _seen(request, it),
             },
             # If no device is of the class, the cluster lacks them for every claim.
-            cause=survey.asked.request.device_class if survey.nearest.order < 1 else cause_of(request),
-            variant="elsewhere" if where else "default" if survey.offered else "none",
+            survey.asked.request.device_class if survey.nearest.order < 1 else cause_of(request),
+            survey.nearest.within,
+            "elsewhere" if where else "default" if survey.offered else "none",
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.checks._devices import place_of, shortage, words_for
 from kubesched_lint.engine.base.text import joined, many
 from kubesched_lint.engine.model.devices import DeviceID, DeviceTaint
 from kubesched_lint.engine.scenario.world import Member
@@ -12,6 +11,7 @@ from kubesched_lint.engine.scheduler.devices.life import evicts_at_once
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import TAINTED, room_of, short_of, shortcoming
 from kubesched_lint.explaining.devices.survey import Survey
+from kubesched_lint.explaining.devices.words import at_request, shortage, words_for
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.changes import Append
@@ -22,27 +22,17 @@ def check(it: Member) -> Iterator[Hazard]:
         survey = max(request.options, key=lambda survey: len(survey.closed_anywhere))
         taints = sorted(survey.tainted, key=str)
         free, closed = len(survey.all_left), len(survey.closed_anywhere)
-        at, source = place_of(request)
-        yield Hazard(
-            at=at,
-            source=source,
-            evidence=shortage(
-                it,
-                f"{many(closed, 'matching device')} with an untolerated taint: {_in_words(taints)}",
-                demand=room.needed(request, survey),
-                supply=0 if survey.takes_all else free,
-            ),
-            values={
-                **words_for(request, room, it),
-                "closed": closed,
-                "match": closed + free,
-                "taints": _in_words(taints),
-                "found": tuple(taints),
-            },
-            cause=_in_words(taints),
-            variant="all" if survey.takes_all else "default",
-        )
+        text = f"{many(closed, 'matching device')} with an untolerated taint: {_in_words(taints)}"
+        supply = 0 if survey.takes_all else free
+        evidence = shortage(it, text, demand=room.needed(request, survey), supply=supply)
+        values = {**words_for(request, room, it), **_values(taints, closed, closed + free)}
+        variant = "all" if survey.takes_all else "default"
+        yield at_request(request, evidence, values, _in_words(taints), variant=variant)
     yield from _evicted(it)
+
+
+def _values(taints: Sequence[DeviceTaint], closed: int, match: int) -> Mapping[str, object]:
+    return {"closed": closed, "match": match, "taints": _in_words(taints), "found": tuple(taints)}
 
 
 def _evicted(it: Member) -> Iterator[Hazard]:
@@ -56,21 +46,9 @@ def _evicted(it: Member) -> Iterator[Hazard]:
             continue
         taints = sorted({taint for found in evicting for each in found.values() for taint in each}, key=str)
         count, match = len(set[DeviceID]().union(*evicting)), len(request.main.all_left)
-        at, source = place_of(request)
-        yield Hazard(
-            at=at,
-            source=source,
-            evidence=pattern(f"{many(count, 'matching device')} with a taint that evicts: {_in_words(taints)}"),
-            values={
-                **words_for(request, room, it),
-                "closed": count,
-                "match": match,
-                "taints": _in_words(taints),
-                "found": tuple(taints),
-            },
-            cause=_in_words(taints),
-            variant="evicts",
-        )
+        evidence = pattern(f"{many(count, 'matching device')} with a taint that evicts: {_in_words(taints)}")
+        values = {**words_for(request, room, it), **_values(taints, count, match)}
+        yield at_request(request, evidence, values, _in_words(taints), variant="evicts")
 
 
 def _evicting(survey: Survey, it: Member) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
@@ -101,5 +79,5 @@ def _toleration(taint: DeviceTaint) -> dict[str, str]:
     return {"key": taint.key, **how, "effect": taint.effect}
 
 
-def _in_words(taints: list[DeviceTaint] | tuple[DeviceTaint, ...]) -> str:
+def _in_words(taints: Sequence[DeviceTaint]) -> str:
     return joined([f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in taints])

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.checks._bad_ends import told
-from kubesched_lint.checks._losses import left_pending
 from kubesched_lint.engine.model.workload import asked_to_survive
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import bad_end
+from kubesched_lint.explaining.ends.bad_ends import bad_end
+from kubesched_lint.explaining.ends.hazards import told
+from kubesched_lint.explaining.ends.losses import left_pending
 from kubesched_lint.findings import Hazard
 
 _IN_WORDS = {

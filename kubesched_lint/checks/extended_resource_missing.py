@@ -16,6 +16,9 @@ from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.sources.manifests.changes import Rename
 
+_INTOLERANT = "it does not tolerate "
+_BY_LABELS = "let the pod use these nodes: select their labels, and tolerate their taints"
+
 
 def check(it: Member) -> Iterator[Hazard]:
     """The index knows that a DeviceClass serves a resource where no node offers it."""
@@ -30,6 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         near = nearest_resource(resource, it.world.index.offered)
         lacked = resource if offering else _lacked(it, resource)
+        why = why_closed(it, offering) if offering else ""
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
@@ -41,7 +45,8 @@ def check(it: Member) -> Iterator[Hazard]:
             values={
                 "resource": resource,
                 "nodes": it.world.names(offering),
-                "why": why_closed(it, offering) if offering else "",
+                "why": why,
+                "how": f"add a toleration for {why.removeprefix(_INTOLERANT)}" if _INTOLERANT in why else _BY_LABELS,
                 "nearest": hint(near, "they offer "),
                 "correction": correction(near),
                 "replicas": it.replicas,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._gangs import answers_about, place_of
 from kubesched_lint.engine.model.policy import VOLCANO
 from kubesched_lint.engine.placing.gangs.answers import MAY_MISS, Answer, course, placed
 from kubesched_lint.engine.scenario.gangs import gates_premise, preemption_premise
 from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.explaining.gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, witness
 
 

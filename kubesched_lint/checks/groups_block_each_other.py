@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.gangs import Gang, loose_groups
 from kubesched_lint.engine.scenario.world import World
-from kubesched_lint.explaining.crowding.half_placed import half_placed
+from kubesched_lint.explaining.crowding.half_placed import HalfPlaced, half_placed
 from kubesched_lint.findings import Hazard, Place, witness
-
-if TYPE_CHECKING:
-    from kubesched_lint.explaining.crowding.half_placed import HalfPlaced
 
 _POLICY = ("spec", "schedulingPolicy")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._losses import left_pending
 from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.ends.losses import left_pending
 from kubesched_lint.findings import Hazard
 
 

@@ -11,7 +11,7 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
 from kubesched_lint.engine.scenario.premises import node_premises
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.near_misses.nearest import hint, miss_of
+from kubesched_lint.explaining.near_misses.nearest import correction, hint, miss_of
 from kubesched_lint.explaining.near_misses.well_known import is_set_by_system
 from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -42,6 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "nodes": nodes,
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),
+            "correction": correction(miss.meant),
         },
         cause=miss.lack,
         variant="system" if is_set_by_system(miss.key) else "near" if miss.nearest else "default",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.engine.base.text import did_you_mean, joined, many
 from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS
@@ -38,11 +36,13 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     most = sum(one.most_wanted for one in gang.members)
     first = sum(at_once(one.workload, one.most_wanted) for one in gang.members)
-    gates = gates_premise(it.world)
     if most < gang.needed:
-        yield _few(gang, most, gates)
+        named = joined([str(each.workload) for each in gang.members])
+        yield _few(gang, most, f"{many(most, 'pod')} of {named}", "few", {})
     elif first < gang.needed and not any(one.running_pods for one in gang.members):
-        yield _ordered(gang, first, gates)
+        ordered = next(each.workload for each in gang.members if at_once(each.workload, each.replicas) < each.replicas)
+        text = f"{many(first, 'pod')} created before one is ready"
+        yield _few(gang, first, text, "ordered", {"ordered": str(ordered)})
 
 
 def _holds_back(group: PodGroup, world: World) -> bool:
@@ -66,20 +66,7 @@ def _missing(it: Member, name: str) -> Hazard:
     )
 
 
-def _ordered(gang: Gang, first: int, gates: tuple[str, ...]) -> Hazard:
-    few = _few(gang, first, gates)
-    ordered = next(it.workload for it in gang.members if at_once(it.workload, it.replicas) < it.replicas)
-    return replace(
-        few,
-        evidence=replace(
-            few.evidence, text=f"minCount {gang.needed} > {many(first, 'pod')} created before one is ready"
-        ),
-        values={**few.values, "ordered": str(ordered)},
-        variant="ordered",
-    )
-
-
-def _few(gang: Gang, most: int, gates: tuple[str, ...]) -> Hazard:
+def _few(gang: Gang, most: int, text: str, variant: str, values: Mapping[str, object]) -> Hazard:
     group, first = gang.group, gang.members[0].workload
     related = [] if group.source is None else [Place(group.path, "how many must come together", group.source)]
     for it in gang.members[1:]:
@@ -89,13 +76,19 @@ def _few(gang: Gang, most: int, gates: tuple[str, ...]) -> Hazard:
         at=(*first.pod.path, "schedulingGroup", "podGroupName"),
         together=tuple(it.workload.ref for it in gang.members),
         evidence=proof(
-            f"minCount {gang.needed} > {many(most, 'pod')} of {joined([str(it.workload) for it in gang.members])}",
+            f"minCount {gang.needed} > {text}",
             demand=gang.needed,
             supply=most,
-            assumes=("no other workload has pods in the group", *gates),
+            assumes=("no other workload has pods in the group", *gates_premise(gang.members[0].world)),
         ),
         severity=Severity.WARNING,
-        values={"pending": pods_wanted(gang.members[0]), "group": group.name, "least": gang.needed, "pods": most},
+        values={
+            "pending": pods_wanted(gang.members[0]),
+            "group": group.name,
+            "least": gang.needed,
+            "pods": most,
+            **values,
+        },
         related=tuple(related),
-        variant="few",
+        variant=variant,
     )

@@ -11,12 +11,19 @@ from itertools import chain
 from kubesched_lint.engine.admission.quotas import in_words, required_by, unset
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.quotas import STANDING, drawing, shown_as
-from kubesched_lint.engine.scenario.world import Member, World
-from kubesched_lint.explaining.sizes.quota_excess import Excess, exceeded_alone, exceeded_together, is_live, premise
-from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.sizes.quota_excess import (
+    Excess,
+    exceeded_alone,
+    exceeded_together,
+    is_live,
+    lines_of,
+    premise,
+    run_fewer,
+)
+from kubesched_lint.findings import Hazard, Severity, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -42,61 +49,51 @@ def _unsaid(it: Member, quota: ResourceQuota, missing: Mapping[str, tuple[str, .
     entries = {entry if "." in entry else f"requests.{entry}" for entry in unset_here}
     known = is_live(quota, it.world) and it.world.cluster_has("LimitRange")
     premises = () if known else (f"no LimitRange of namespace {it.workload.namespace} fills it in",)
+    text = f"failed quota: {quota.name}: must specify {in_words(missing)}"
     return Hazard(
         at=container.path,
-        evidence=proof(
-            f"failed quota: {quota.name}: must specify {in_words(missing)}",
-            assumes=(*premises, premise(quota, it.world)),
-        ),
+        evidence=proof(text, assumes=(*premises, premise(quota, it.world))),
         values={
             "quota": quota.name,
             "missing": tuple(sorted(entries, key=lambda entry: (entry.startswith("limits."), entry))),
             "container": container.name,
         },
         severity=None if known else Severity.WARNING,
-        related=_related(quota, it.world),
+        related=lines_of(quota, it.world),
         variant="unsaid",
     )
 
 
 def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
     """The hazard of too many pods: of this workload alone, or of all that use the quota."""
-    alone = len(excess.members) == 1
+    alone, live = len(excess.members) == 1, is_live(quota, it.world)
     resource, wanted = shown_as(excess.entry), pods_wanted(it)
     each, total, hard = (show(resource, amount) for amount in (excess.each, excess.total, excess.hard))
-    allowed = max(0, (excess.hard - excess.taken) // excess.each)
-    missing = wanted - allowed if alone else -(-(excess.total - excess.hard) // excess.each)
+    pending = wanted - excess.allowed if alone else -(-(excess.total - excess.hard) // excess.each)
     asked = f"{show(resource, excess.taken)} of others + " * (excess.taken > 0) + f"{wanted} x {each}"
     return Hazard(
         at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
         evidence=proof(
             f"{asked if alone else total} > {hard}",
             demand=wanted if alone else None,
-            supply=allowed if alone else None,
+            supply=excess.allowed if alone else None,
             assumes=(premise(quota, it.world), *(() if alone else ("all of them are deployed",))),
         ),
         values={
             "quota": quota.name,
-            "when": "" if is_live(quota, it.world) else "once the quota is in force, ",
-            "never": "never" if is_live(quota, it.world) else "not",
+            "when": "" if live else "once the quota is in force, ",
+            "never": "never" if live else "not",
             "resource": excess.entry,
             "each": each,
             "hard": hard,
             "total": total,
-            "allowed": allowed,
-            "rollouts": rollout_condition(it.workload, allowed),
-            "missing": missing,
-            "pending": missing,
+            "allowed": excess.allowed,
+            "fewer": run_fewer(it, excess),
+            "pending": pending,
             "others": tuple(str(w) for w in excess.members if w is not it.workload),
         },
-        severity=None if is_live(quota, it.world) else Severity.WARNING,
-        related=_related(quota, it.world),
+        severity=None if live else Severity.WARNING,
+        related=lines_of(quota, it.world),
         variant="together" if not alone else "pods" if resource == "pods" else "exceeded",
         together=() if alone else tuple(w.ref for w in excess.members),
     )
-
-
-def _related(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
-    if quota.source is None or is_live(quota, world):
-        return ()
-    return (Place(("spec", "hard"), "the quota", quota.source),)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._bad_ends import rollout_places, surges_daemons, told
-from kubesched_lint.checks._reasons import needs_extra_pod, spread_blocked
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import BadEnd, bad_end, never_rolls_out
+from kubesched_lint.explaining.ends.bad_ends import BadEnd, bad_end, never_rolls_out
+from kubesched_lint.explaining.ends.hazards import rollout_places, surges_daemons, told
+from kubesched_lint.explaining.ends.reasons import needs_extra_pod, spread_blocked
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import roll_without_surge
 from kubesched_lint.findings import Hazard

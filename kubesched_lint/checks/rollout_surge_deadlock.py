@@ -2,124 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.node import ZONE, domain_word, domains_in_words
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.placing.rollout import (
-    OLD_PODS,
-    fenceposts,
-    price_of_going_first,
-    repels_across_revisions,
-    until_it_ends,
-)
-from kubesched_lint.engine.scenario.others.room import DomainRoom, domain_room
-from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.placing import rollout
+from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import bad_end
+from kubesched_lint.explaining.crowding.own_domains import are_all, near_others
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import roll_without_surge
-from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, proof
 
 _USUAL_ZONES = 3
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate":
+    workload, replicas = it.workload, it.replicas
+    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate" or not replicas:
         return
-    replicas = it.replicas
-    surge, unavailable = fenceposts(it.workload, replicas)
-    if unavailable or not replicas:
+    surge, unavailable = rollout.fenceposts(workload, replicas)
+    if unavailable:
         return
     values = {
         "replicas": replicas,
         "surge": surge,
-        "price": price_of_going_first(replicas),
-        "until": until_it_ends(it.workload, replicas),
+        "price": rollout.price_of_going_first(replicas),
+        "until": rollout.until_it_ends(workload, replicas),
     }
-    related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable are {surge} and 0"),)
-    for term in it.workload.pod.required_anti_affinity:
-        if not repels_across_revisions(it, term):
-            continue
-        if it.world.cluster is None:
-            if term.topology_key == ZONE and replicas == _USUAL_ZONES:
-                yield Hazard(
-                    at=term.path,
-                    evidence=pattern(
-                        f"{many(replicas, 'replica')}, one per zone, and clusters mostly have {_USUAL_ZONES} zones"
-                    ),
-                    severity=Severity.WARNING,
-                    values={**values, "key": term.topology_key},
-                    related=related,
-                    variant="unseen",
-                )
-            continue
-        room = domain_room(it, term.topology_key, term)
-        yield from _beside_others(it, term, room, values, related)
-        if it.workload.strategy.is_whole and room.is_bounded and replicas < len(room.domains) < 2 * replicas:
-            yield _whole(it, term, room.domains)
-        elif room.is_bounded and replicas == len(room.domains):
-            surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
-            yield Hazard(
-                at=term.path,
-                evidence=proof(
-                    f"{many(replicas, 'old pod')} + 1 extra pod > "
-                    f"{domains_in_words(term.topology_key, room.domains)}, and maxUnavailable is 0",
-                    demand=replicas + 1,
-                    supply=len(room.domains),
-                    assumes=(*running_premises(it), OLD_PODS),
-                    event="rollout",
-                ),
-                severity=None if surely else Severity.WARNING,
-                values={**values, "key": term.topology_key, "domains": room.domains},
-                related=related,
-            )
+    for term in workload.pod.required_anti_affinity:
+        if rollout.repels_across_revisions(it, term):
+            yield from _unseen(it, term, values) if it.world.cluster is None else _seen(it, term, values)
 
 
-def _beside_others(
-    it: Member, term: PodAffinityTerm, room: DomainRoom, values: Mapping[str, object], related: tuple[Place, ...]
-) -> Iterator[Hazard]:
-    """Yield the hazard if its pods fill the domains of the pods that they must be near; the verdict says so."""
-    end = bad_end(it, "rollout") if it.pod.required_affinity and room.is_bounded else None
-    if end is None or not end.cell.near or not it.replicas == end.cell.bound.most < len(room.domains):
+def _unseen(it: Member, term: PodAffinityTerm, values: Mapping[str, object]) -> Iterator[Hazard]:
+    if term.topology_key == ZONE and it.replicas == _USUAL_ZONES:
+        text = f"{many(it.replicas, 'replica')}, one per zone, and clusters mostly have {_USUAL_ZONES} zones"
+        yield _hazard(it, term, pattern(text), values, "unseen", Severity.WARNING)
+
+
+def _seen(it: Member, term: PodAffinityTerm, values: Mapping[str, object]) -> Iterator[Hazard]:
+    key, replicas, room = term.topology_key, it.replicas, domain_room(it, term.topology_key, term)
+    if not room.is_bounded:
         return
-    replicas, whom = it.replicas, tuple(map(str, end.cell.near))
-    yield Hazard(
-        at=term.path,
-        evidence=proof(
-            f"{many(replicas, 'old pod')} + 1 extra pod > {replicas}, the most "
-            f"{domain_word(term.topology_key, 2)} with a pod of {first_few(whom)}, and maxUnavailable is 0",
-            demand=replicas + 1,
-            supply=replicas,
-            assumes=(*running_premises(it), HOSTS_STAY, OLD_PODS),
-            event="rollout",
-        ),
-        values={**values, "key": term.topology_key, "whom": whom, "supply": replicas},
-        related=related,
-        variant="near",
-    )
+    old, supply, domains = many(replicas, "old pod"), len(room.domains), domains_in_words(key, room.domains)
+    near = near_others(it, room.domains, "rollout")
+    if near is not None and near.most == replicas:
+        others = f"{replicas}, the most {domain_word(key, 2)} with a pod of {first_few(near.whom)}"
+        text = f"{old} + 1 extra pod > {others}, and maxUnavailable is 0"
+        evidence = _proof(it, text, replicas + 1, replicas, HOSTS_STAY)
+        yield _hazard(it, term, evidence, {**values, "whom": near.whom, "supply": replicas}, "near")
+    severity = None if are_all(it, term, room.domains) else Severity.WARNING
+    if replicas == supply:
+        evidence = _proof(it, f"{old} + 1 extra pod > {domains}, and maxUnavailable is 0", replicas + 1, supply)
+        yield _hazard(it, term, evidence, {**values, "domains": room.domains}, "default", severity)
+    elif it.workload.strategy.is_whole and replicas < supply < 2 * replicas:
+        # A blue-green rollout: all new pods stand beside all old ones before any old one goes.
+        pods = f"{old} + {many(replicas, 'new pod')}"
+        text = f"{pods} > {domains}, and no old pod goes before all new ones are available"
+        evidence = _proof(it, text, 2 * replicas, supply)
+        yield _hazard(it, term, evidence, {"replicas": replicas, "domains": room.domains}, "whole", severity)
 
 
-def _whole(it: Member, term: PodAffinityTerm, domains: Sequence[str]) -> Hazard:
-    """Return the hazard of a blue-green rollout: all new pods stand beside all old ones before any old one goes."""
-    key, replicas = term.topology_key, it.replicas
-    surely = domain_room(it, key, term, staying_beside_set(it.world)).domains == domains
+def _proof(it: Member, text: str, demand: int, supply: int, *premises: str) -> Evidence:
+    assumes = (*running_premises(it), *premises, rollout.OLD_PODS)
+    return proof(text, demand=demand, supply=supply, assumes=assumes, event="rollout")
+
+
+def _hazard(
+    it: Member,
+    term: PodAffinityTerm,
+    evidence: Evidence,
+    values: Mapping[str, object],
+    variant: str,
+    severity: Severity | None = None,
+) -> Hazard:
+    strategy = f"maxSurge and maxUnavailable are {values['surge']} and 0" if "surge" in values else "the strategy"
     return Hazard(
         at=term.path,
-        evidence=proof(
-            f"{many(replicas, 'old pod')} + {many(replicas, 'new pod')} > {domains_in_words(key, domains)}, "
-            "and no old pod goes before all new ones are available",
-            demand=2 * replicas,
-            supply=len(domains),
-            assumes=(*running_premises(it), OLD_PODS),
-            event="rollout",
-        ),
-        severity=None if surely else Severity.WARNING,
-        values={"replicas": replicas, "key": key, "domains": domains},
-        related=(Place(it.workload.strategy.path, "the strategy"),),
-        variant="whole",
+        evidence=evidence,
+        severity=severity,
+        values={**values, "key": term.topology_key},
+        related=(Place(it.workload.strategy.path, strategy),),
+        variant=variant,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.base.text import LONGEST_LIST
+from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.placing.trial import SEEDS, each_trial, evicted_in_trials
 from kubesched_lint.engine.placing.wanted import pods_of_the_set

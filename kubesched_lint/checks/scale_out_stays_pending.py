@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._bad_ends import told
-from kubesched_lint.checks._reasons import is_uncreated
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import bad_end
+from kubesched_lint.explaining.ends.bad_ends import bad_end
+from kubesched_lint.explaining.ends.hazards import told
+from kubesched_lint.explaining.ends.reasons import is_uncreated
 from kubesched_lint.explaining.sizes.replicas import places_that_scale, scaling_values
 from kubesched_lint.findings import Hazard
 

@@ -8,6 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
+from kubesched_lint.explaining.sizes.replicas import line_of_replicas
 from kubesched_lint.findings import Hazard, Place
 
 
@@ -15,7 +16,7 @@ def check(world: World) -> Iterator[Hazard]:
     for found in contradictions(world):
         *others, last = found.demands
         yield Hazard(
-            at=last.workload.replicas_path if last.workload.kind != "DaemonSet" else ("metadata", "name"),
+            at=line_of_replicas(last.workload),
             source=last.workload.source,
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.checks._devices import shortage
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM, DeviceClaim
@@ -12,10 +11,12 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import knows_devices
 from kubesched_lint.engine.scenario.others.room import most_copies
 from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.explaining.devices.claim_limits import too_many_pods
 from kubesched_lint.explaining.devices.requests import Wanted, must_have_claims, must_know_devices, wanted_by
 from kubesched_lint.explaining.devices.room import nodes_for, room_for
+from kubesched_lint.explaining.devices.words import shortage
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
-from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.findings import Hazard, Place, Severity, pattern
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -27,25 +28,9 @@ def check(it: Member) -> Iterator[Hazard]:
         if not isinstance(wanted.claim, DeviceClaim):
             continue
         if most > USERS_OF_A_CLAIM:
-            yield _too_many(wanted, pods, most, it)
+            yield too_many_pods(wanted, pods, most, _replicas(it))
         elif pods > 1:
             yield from _pinned(wanted, wanted.claim, pods, it)
-
-
-def _too_many(wanted: Wanted, pods: int, most: int, it: Member) -> Hazard:
-    return Hazard(
-        at=wanted.at,
-        evidence=proof(
-            f"{most} pods > {USERS_OF_A_CLAIM} in status.reservedFor",
-            demand=most,
-            supply=USERS_OF_A_CLAIM,
-            event="deploy" if pods > USERS_OF_A_CLAIM else "hpa-max",
-        ),
-        severity=None if pods > USERS_OF_A_CLAIM else Severity.WARNING,
-        values={"claim": str(wanted), "pods": most, "most": USERS_OF_A_CLAIM, "pending": most - USERS_OF_A_CLAIM},
-        related=_replicas(it),
-        variant="limit",
-    )
 
 
 def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterator[Hazard]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from kubesched_lint.printing import say
 from kubesched_lint.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 COMPLETE = "_KUBESCHED_LINT_COMPLETE"
 """The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""

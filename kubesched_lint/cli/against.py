@@ -6,13 +6,13 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.cli._lint_options import OPTIONS
-from kubesched_lint.cli.invocation import is_given
+from kubesched_lint.cli.invocation import Invocation, is_given
 from kubesched_lint.cli.ordinary import Ordinary
 from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cli.targets import settings_of
@@ -27,9 +27,6 @@ from kubesched_lint.project.commits import CommitError, Copy, as_relative, copy_
 from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import NAME, SHARED
 from kubesched_lint.sources.clusters.read import is_absent
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
 
 _FILES = ("config_file", "cluster", "files_from", "scheduler_config", "baseline")
 _FOLDERS = ("rule_folders", "workload_folders")

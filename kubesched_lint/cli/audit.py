@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import clusters
 from kubesched_lint.clock import now
+from kubesched_lint.commands.audit.found import Audit
 from kubesched_lint.commands.audit.run import audit as audited
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import ClusterError
@@ -26,11 +28,6 @@ from kubesched_lint.report.audit.pages import as_html, as_markdown
 from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.markdown import plain
 from kubesched_lint.report.palette import Palette, terminal_width, wants_color
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.commands.audit.found import Audit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

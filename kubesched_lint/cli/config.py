@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from kubesched_lint.cli.invocation import is_given
 from kubesched_lint.cli.options import GATING, Format, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command, command_group
-from kubesched_lint.cli.settings import config_file_of, settle
+from kubesched_lint.cli.settings import Settings, config_file_of, settle
+from kubesched_lint.linter.options import Override
 from kubesched_lint.printing import json_text, say, say_exactly, tell, visible
-from kubesched_lint.project.config import DECIDING, OWN_RULES, ConfigError, Given
+from kubesched_lint.project.config import DECIDING, OWN_RULES, ConfigError, Given, Target
 from kubesched_lint.project.config_file import named_by
 from kubesched_lint.project.config_schema import text
 from kubesched_lint.project.pinned import relative_to_here
 from kubesched_lint.project.rule_settings import shown
 from kubesched_lint.rulebook.library import Rulebook
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.linter.options import Override
-    from kubesched_lint.project.config import Target
 
 app = command_group("Show the settings of a run, or the schema of the file.")
 

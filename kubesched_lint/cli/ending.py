@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import sys
 from collections.abc import Callable
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
@@ -201,11 +202,6 @@ def _is_flushed() -> bool:
 
 def _handle_signals() -> None:
     """Make signals unwind the run, so that it removes temporary files, and kill worker processes at once."""
-    try:
-        import _signal as signal  # type: ignore[import-not-found]  # without the enums of signal, which take a millisecond to define
-    except ImportError:  # not CPython
-        import signal
-
     here = os.getpid()
     handled: list[int] = []
 

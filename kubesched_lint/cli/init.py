@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kubesched_lint.cli.first_gate import make_gate
 from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.printing import OutputError, say, tell
 from kubesched_lint.programs import ProgramError, run
 from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from kubesched_lint.writing import destination, replacing
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

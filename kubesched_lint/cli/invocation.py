@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
+
+from msgspec import Struct
 
 EMPTY = "BASE is empty, as if a variable were not set: name a commit."
 """What is said of an empty commit: nobody means to compare with nothing."""
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """Where a value comes from, by Click's names: COMMANDLINE, ENVIRONMENT, DEFAULT …"""
 
     name: str
 
 
-class Option(NamedTuple):
+class Option(Struct, frozen=True):
     """An option as Typer declares it."""
 
     name: str

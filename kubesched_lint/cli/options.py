@@ -156,7 +156,7 @@ _SHARED = {
         str | None,
         None,
         INPUT,
-        "The cluster: a snapshot or sketch (file, .gz or folder), or live[:CONTEXT].",
+        "The cluster: what kubectl get nodes -o json prints, a snapshot or sketch (file, .gz, folder), live[:CONTEXT].",
         "--cluster",
         "-c",
         metavar="PATH",
@@ -172,7 +172,13 @@ _SHARED = {
     "namespace": _option(
         str, "default", INPUT, "Namespace of objects without a namespace.", "--namespace", "-n", metavar="NAME"
     ),
-    "profile": _option(Profile, Profile.CI, RULES, "The set of rules to run when --select is not given.", "--profile"),
+    "profile": _option(
+        Profile,
+        Profile.CI,
+        RULES,
+        "The rules to run without --select: ci (default), strict (all that are not off), editor (those of one file).",
+        "--profile",
+    ),
     "select": _many(RULES, "--select", "RULE", "Run only these rules or families.", autocompletion=_rule_names),
     "ignore": _many(RULES, "--ignore", "RULE", "Do not run these rules or families.", autocompletion=_rule_names),
     "rule_folders": _many(RULES, "--rules", "DIR", "A folder with your own rules, see `rules new`."),
@@ -186,7 +192,13 @@ _SHARED = {
         "text, concise, json, sarif, github, gitlab, junit, rdjsonl, markdown, html.",
         "-f",
     ),
-    "fail_on": _option(FailOn, FailOn.ERROR, OUTPUT, "Exit with 1 on findings of at least this severity.", "--fail-on"),
+    "fail_on": _option(
+        FailOn,
+        FailOn.ERROR,
+        OUTPUT,
+        "Exit with 1 on findings of at least this severity; left out: error.",
+        "--fail-on",
+    ),
     "strict_skips": _option(bool, False, OUTPUT, "Exit with 1 when a rule was skipped, too.", "--strict-skips"),
     "apply_order": _option(
         ApplyOrder,

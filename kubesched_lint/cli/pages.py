@@ -39,6 +39,16 @@ Project  baseline, config, rules, workloads, targets, fleet, lsp, verify
 Exit codes: 0 no problem, 1 findings, 2 invalid input (drain: 3 unknown).
 `COMMAND -h` shows the usual options, `COMMAND --help` all of them.
 """
+MARKS = """\
+Cells    ok, ok~   every order of events ends well; so does every simulated one
+         3/6       so many of its pods run in the end; ≤2/3: two or fewer
+         2–3/3     from two to three, by the order of events
+         stuck     the rollout never ends; blocked: a budget stops the drain
+         !         behind these: proven for every order, an error of lint
+         u         behind these: while lost nodes are only unreachable
+         ?, ·      unknown, with the reason below; the event does not concern it
+"""
+"""What the page of ``simulate`` says of its matrix."""
 _HANG, _WIDTH = 29, 80
 
 
@@ -54,6 +64,9 @@ def page(ctx: Any, about: str, examples: Sequence[str], options: Sequence[Any]) 
         record = option.get_help_record(ctx)
         if record is not None:
             yield from _row(record[0], _first_sentence(record[1]))
+    if ctx.info_name == "simulate":
+        yield ""
+        yield from MARKS.splitlines()
     if examples:
         yield ""
         yield from (f"  {example}" for example in examples[:2])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, chdir
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -18,8 +18,10 @@ from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, Env,
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import about_unclaimed, aims
+from kubesched_lint.cli.targets import Aim, about_unclaimed, aims
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.lint.unclaimed import ERROR
+from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import Commits, SideError, changed_submodules
@@ -27,6 +29,7 @@ from kubesched_lint.commands.plan.targets import together
 from kubesched_lint.commands.plan.version import Version, check_not_empty
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError, Live
+from kubesched_lint.findings import InputError
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
@@ -39,12 +42,7 @@ from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.sources.clusters.read import contents, read_stated
-from kubesched_lint.sources.clusters.terraform import TerraformError, read_terraform
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.targets import Aim
-    from kubesched_lint.commands.plan.found import Plan
-    from kubesched_lint.sources.clusters.terraform import TerraformPools
+from kubesched_lint.sources.clusters.terraform import TerraformError, TerraformPools, read_terraform
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -161,16 +159,28 @@ def plan(
     except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    found = together(parts)
-    if len(parts) > 1 and (beside := about_unclaimed(settings)):
-        found = replace(found, notes=(*found.notes, beside))
+    found = _with_unclaimed(together(parts), settings, each)
     code = _exit_code(found, gate, detailed=detailed)
+    found = replace(found, blocks=code == 1)
     if settings.flag("shadow"):
         least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
         found = replace(found, shadow=found.failing(least) if code == 1 else ())
         code = 0 if code == 1 else code
     _print(found, output, color, verbose=verbose)
     raise typer.Exit(code)
+
+
+def _with_unclaimed(found: Plan, settings: Settings, planned_: Sequence[Aim]) -> Plan:
+    """Return the plan of all targets with what none of them reads: a note or, as ``unclaimed`` says, an error."""
+    targets = settings.config.targets
+    if not targets or [tuple(aim.paths) for aim in planned_] != [target.paths for target in targets]:
+        return found  # who names paths or a target has chosen
+    beside = about_unclaimed(settings)
+    if not beside:
+        return found
+    if settings.text("unclaimed") == ERROR:
+        return replace(found, errors=(*found.errors, InputError(settings.config.file, beside)))
+    return replace(found, notes=(*found.notes, beside))
 
 
 def _lacks_base(argument: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -16,14 +16,10 @@ from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, t
 from kubesched_lint.rulebook.card import as_markdown
 from kubesched_lint.rulebook.examples import Trial
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError, cards_folder
 from kubesched_lint.rulebook.new import NewRuleError, new_card, new_check
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.rulebook.rule import FAMILIES
-
-if TYPE_CHECKING:
-    from kubesched_lint.rulebook.library import Rulebook
-    from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.rule import FAMILIES, Rule
 
 app = command_group("List, explain, test and create rules.")
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.cli.invocation import Invocation
+from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import users_cache
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import root_of
 from kubesched_lint.project.config import Target
 
 if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
-    from kubesched_lint.cli.settings import Settings
     from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 
 

@@ -6,18 +6,20 @@ import gc
 import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import is_given, refused
+from kubesched_lint.cli.invocation import Invocation, is_given, refused
 from kubesched_lint.clock import VARIABLE, ClockError, fresh_since, now, today
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
 from kubesched_lint.engine.base.text import seconds_of
+from kubesched_lint.engine.cluster.cluster import Cluster, Live
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.feature_gates import parsed
+from kubesched_lint.engine.model.node import NodePool
 from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
@@ -29,11 +31,6 @@ from kubesched_lint.project.rule_settings import SettingError, from_flags
 from kubesched_lint.project.weakening import NOTHING_WEAKER, in_force
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
-    from kubesched_lint.engine.cluster.cluster import Cluster, Live
-    from kubesched_lint.engine.model.node import NodePool
 
 DEFAULT = "default"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -26,11 +27,11 @@ from kubesched_lint.cli.options import (
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import aims
+from kubesched_lint.cli.targets import Aim, aims
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.lint.unjudged import nothing_judged
-from kubesched_lint.commands.simulate.found import merged
+from kubesched_lint.commands.simulate.found import SimulationReport, merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
@@ -41,12 +42,6 @@ from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text, explained
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.cli.targets import Aim
-    from kubesched_lint.commands.simulate.found import SimulationReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -71,7 +66,7 @@ def simulate(
     *,
     target: OneTarget = None,
     env: Env = None,
-    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = EVENTS,
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate, some of these.")] = EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
     group_by: Annotated[

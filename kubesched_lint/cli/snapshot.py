@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from hashlib import scrypt
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,15 +14,10 @@ from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.printing import safe_json, tell, write_bytes
 from kubesched_lint.progress import shown
-from kubesched_lint.sources.capture import CaptureError, capture, connect
+from kubesched_lint.sources.capture import CaptureError, Snapshot, capture, connect
 from kubesched_lint.sources.capture.snapshot import now
 from kubesched_lint.sources.redaction.redact import Redactor
 from kubesched_lint.sources.scheduler_config.file import read_scheduler_config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kubesched_lint.sources.capture import Snapshot
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

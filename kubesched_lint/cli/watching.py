@@ -7,11 +7,10 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import refused
+from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.opening import opened
 from kubesched_lint.engine.base.text import brief, first_few
 from kubesched_lint.engine.model.workload import Workload
@@ -31,9 +30,6 @@ from kubesched_lint.session.several import OpeningError
 from kubesched_lint.session.watch import Watch
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import source_lines
-
-if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
 
 _Texts = Mapping[tuple[str, str], tuple[Workload, str]]
 """(object, file) → a workload and the text of its document."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 from msgspec.structs import replace
@@ -13,28 +14,24 @@ from kubesched_lint.cli.options import READING, Color, ColorOption, Env, Format,
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.cli.sets import with_sets
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-from kubesched_lint.cli.targets import aims
+from kubesched_lint.cli.targets import Aim, aims
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.commands.why.naming import NamingError, is_kind
+from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import first_few, plural
 from kubesched_lint.engine.base.work import OutOfWorkError
 from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.findings import InputError
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.printing import say, say_exactly, tell
 from kubesched_lint.report.findings.explanation import all_as_json, all_as_text
+from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.palette import terminal_width, wants_color
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.cli.targets import Aim
-    from kubesched_lint.engine.model.inventory import Inventory
-    from kubesched_lint.findings import InputError
-    from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.report.words import short_names
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-_NO_MANIFESTS = "; no manifests were given: add their files or folders after the name"
 
 
 @app.command(cls=Command, short_help="Explain where one pod can go, node by node.")
@@ -42,13 +39,13 @@ _NO_MANIFESTS = "; no manifests were given: add their files or folders after the
 def why(
     context: typer.Context,
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="POD-OR-WORKLOAD",
             help="name, kind/name, namespace/name or kind/namespace/name, in the manifests or else the cluster.",
             show_default=False,
         ),
-    ],
+    ] = None,
     paths: OptionalPaths = None,
     *,
     target: OneTarget = None,
@@ -66,7 +63,8 @@ def why(
 ) -> None:
     """Explain where a pod can go: for every node its scores, or the plugin that rejects the pod, and the reason.
 
-    Places the pods of the other manifests first, in apply order, as lint does; --alone skips them.
+    Places the pods of the other manifests first, in apply order, as lint does; --alone skips them. Without a path, it
+    looks into the cluster if --cluster is given, then into the targets, else into the current folder.
 
     Exits with 1 when no node fits, the API server refuses the object, or the pod's PodGroup never starts, with 2 when
     an input cannot be read or the name matches no or several objects.
@@ -82,26 +80,15 @@ def why(
       kubesched-lint why web --target prod-eu
     """
     settings = with_sets(context, settle(context, paths or ()), paths or ())
-    question = Question(name, replica, keep_running, alone, seed=seed, environments=tuple(env or ()))
-    found: list[Answer] = []
-    errors: list[InputError] = []
-    missed: list[str] = []
-    asked = aims(context, settings, paths or (), target, needs_paths=not settings.values["cluster"].is_flag)
+    question = Question(name or "", replica, keep_running, alone, seed=seed, environments=tuple(env or ()))
+    if name is None:
+        _list_names(aims(context, settings, paths or (), target))
+    by_flag = settings.values["cluster"].is_flag and not paths and target is None
+    asked = aims(context, settings, paths or (), target, needs_paths=not by_flag)
     tell_configuration(*(aim.settings for aim in asked))
-    for aim in asked:
-        try:
-            manifests, answered = _answered(context, aim, question)
-        except NamingError as error:
-            missed.append(str(error))
-            continue
-        except (ClusterError, ValueError) as error:
-            tell(f"error: {error}")
-            raise typer.Exit(2) from None
-        except OutOfWorkError as error:
-            tell(f"error: {name} is not explained: {error}")
-            raise typer.Exit(2) from None
-        found += answered
-        errors += manifests.errors
+    found, errors, missed = _all_answers(context, asked, question)
+    if not found and by_flag:  # the cluster has nothing of this name
+        found, errors, missed = _all_answers(context, aims(context, settings, (), None), question)
     if not found:
         tell(f"error: {missed[0]}")
         raise typer.Exit(2)
@@ -114,6 +101,43 @@ def why(
         width = terminal_width(sys.stdout, os.environ)
         say(all_as_text(found, color=painted, width=width, each=each), painted=painted)
     raise typer.Exit(2 if errors else int(any(one.explanation.is_negative for one in found)))
+
+
+def _list_names(asked: Sequence[Aim]) -> NoReturn:
+    """Say which workloads one may ask about, and exit with 2."""
+    names: dict[ObjectRef, None] = {}
+    for aim in asked:
+        settings = aim.settings
+        read = read_manifests(aim.paths, settings.options, render=settings.flag("render"))
+        names.update((workload.ref, None) for workload in read.inventory.workloads)
+    called = sorted(short_names(list(names)).values())
+    there = f"; there {plural(len(called), 'is', 'are')} {first_few(called, most=MOST_ROWS)}" if called else ""
+    tell(f"error: name a workload or a pod{there}")
+    raise typer.Exit(2)
+
+
+def _all_answers(
+    context: typer.Context, asked: Sequence[Aim], question: Question
+) -> tuple[list[Answer], list[InputError], list[str]]:
+    """Return the answers of all targets, what could not be read, and why some have none."""
+    found: list[Answer] = []
+    errors: list[InputError] = []
+    missed: list[str] = []
+    for aim in asked:
+        try:
+            manifests, answered = _answered(context, aim, question)
+        except NamingError as error:
+            missed.append(str(error))
+            continue
+        except (ClusterError, ValueError) as error:
+            tell(f"error: {error}")
+            raise typer.Exit(2) from None
+        except OutOfWorkError as error:
+            tell(f"error: {question.name} is not explained: {error}")
+            raise typer.Exit(2) from None
+        found += answered
+        errors += manifests.errors
+    return found, errors, missed
 
 
 def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[ManifestSet, Sequence[Answer]]:
@@ -135,7 +159,7 @@ def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[Man
         found = answers(question, manifests.inventory, live)
     except NamingError as error:
         names = _hint(question.name, manifests.inventory, settings.text("namespace"))
-        raise NamingError(f"{error}{names if aim.paths else _NO_MANIFESTS}") from None
+        raise NamingError(f"{error}{names}") from None
     told = [with_premises(one, question, live) for one in found]
     return manifests, [replace(one, environments=_named(aim.name, one.environments)) for one in told]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,19 +16,14 @@ from kubesched_lint.commands.workloads.mapping import resources
 from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
 from kubesched_lint.commands.workloads.schema import SchemaError
 from kubesched_lint.commands.workloads.trial import trial_of
-from kubesched_lint.custom.card import cards_folder
+from kubesched_lint.custom.card import CustomKind, cards_folder
+from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.engine.base.text import did_you_mean, many
 from kubesched_lint.files import content
 from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible, visible_lines
 from kubesched_lint.sources.manifests.inputs import LARGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubesched_lint.custom.card import CustomKind
-    from kubesched_lint.custom.kinds import Kinds
 
 app = command_group("List, explain, test and create cards of custom resources.")
 

@@ -37,3 +37,13 @@ STEPS_EACH_OF_LARGE = 15_000
 """Steps of ``simulate`` per workload of a large set, beyond a third of ``MOST_STEPS``; cells beyond are unknown."""
 MOST_TRIES = 20
 """Decisions per pod in one trace of a drain; a trace that takes more says nothing."""
+MOST_STATES = 2_000
+"""States of one search of ``audit``; what needs more is not proven."""
+MOST_SKEWED = 200
+"""Nodes of a cluster for which ``simulate`` tells the skew of spreads, after twenty runs for each workload."""
+MOST_ORDINARY = (200, 500, 30)
+"""Workloads, nodes and parts of the average pod of an ordinary set. In a larger one, more cells stay unknown."""
+MOST_LARGE = (800, 2_000, 50)
+"""Workloads, nodes and pools of a large set of such pods; in a larger one, still more cells stay unknown."""
+MOST_NESTED = 12
+"""Steps from a schema to a field that a card is derived from; deeper fields are not found."""

@@ -31,8 +31,8 @@ FIELDS = {
 }
 
 
-def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Timeline, Phase]]:
-    """Yield the simulated phases of a recorded case: (step index, name, story so far, phase)."""
+def timeline_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Timeline, Phase]]:
+    """Yield the simulated phases of a recorded case: (step index, name, timeline so far, phase)."""
     nodes = [decode_node(n) for n in case["nodes"]]
     workloads, others = [], []
     for i, value in enumerate(case["objects"]):
@@ -41,16 +41,16 @@ def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Timeline, P
         else:
             others.append(decode_object(value, "default", None, i))
     applied = {i: decode_workload(s["apply"], "default") for i, s in enumerate(case["steps"]) if "apply" in s}
-    story = Timeline(
+    timeline = Timeline(
         nodes,
         gather(others),
         foreseen=[*workloads, *applied.values()],
         marks=_marks(case["steps"]),
         **options,
     )
-    yield 0, "initial", story, story.deploy(workloads, together=case["mode"] == "together")
+    yield 0, "initial", timeline, timeline.deploy(workloads, together=case["mode"] == "together")
     for i, step in enumerate(case["steps"]):
-        yield i + 1, step["name"], story, _play(step, story, applied.get(i))
+        yield i + 1, step["name"], timeline, _play(step, timeline, applied.get(i))
 
 
 def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
@@ -66,17 +66,17 @@ def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _play(step: Mapping[str, Any], story: Timeline, applied: Any) -> Phase:
+def _play(step: Mapping[str, Any], timeline: Timeline, applied: Any) -> Phase:
     if applied is not None:
-        return story.rollout(applied)
+        return timeline.rollout(applied)
     if "scale" in step:
         s = step["scale"]
-        return story.scale(s["kind"], s["namespace"], s["name"], s["replicas"])
+        return timeline.scale(s["kind"], s["namespace"], s["name"], s["replicas"])
     if "cordon" in step:
-        return cordon(story, step["cordon"])
+        return cordon(timeline, step["cordon"])
     if "drain" in step:
-        return drain(story, step["drain"])
-    return lose(story, step["lose"])
+        return drain(timeline, step["drain"])
+    return lose(timeline, step["lose"])
 
 
 # --- predictions ----------------------------------------------------------------------------------------------------
@@ -84,12 +84,12 @@ def _play(step: Mapping[str, Any], story: Timeline, applied: Any) -> Phase:
 
 def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str, Any]]:
     """Yield one object per phase, in the format of the ``--predictions`` file; ``runs`` is not read."""
-    for i, _, story, phase in story_of(case, most_states=most_states):
-        yield {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}
+    for i, _, timeline, phase in timeline_of(case, most_states=most_states):
+        yield {"case": case["id"], "phase": i, "workloads": _predicted(timeline, phase)}
 
 
-def _predicted(story: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
-    found = possible(story, phase)
+def _predicted(timeline: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
+    found = possible(timeline, phase)
     by = "search" if phase.sound else "bound"
     predicted: dict[str, dict[str, Any]] = {}
     for name, ends in found.items():
@@ -102,14 +102,14 @@ def _predicted(story: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
     return predicted
 
 
-def possible(story: Timeline, phase: Phase) -> dict[str, set[EventOutcome]]:
+def possible(timeline: Timeline, phase: Phase) -> dict[str, set[EventOutcome]]:
     """Return ``Kind/name`` → every possible outcome of the phase; if the search was cut short, a frame around them."""
     ends = outcomes(phase.transitions, phase.found.finals)
     if phase.sound:
-        return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in story.numbers.items()}
+        return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in timeline.numbers.items()}
     return {
-        f"{kind}/{name}": frame(phase.transitions, story.desired_states[number])
-        for (kind, _, name), number in story.numbers.items()
+        f"{kind}/{name}": frame(phase.transitions, timeline.desired_states[number])
+        for (kind, _, name), number in timeline.numbers.items()
     }
 
 
@@ -167,16 +167,16 @@ def compare(
 ) -> Iterator[tuple[dict[str, Any], list[Compared]]]:
     """Yield per phase the prediction, made without reading ``runs``, and its comparison with the runs."""
     options = {"kubernetes_version": judged_by(kubernetes_version, "")} if kubernetes_version else {}
-    for i, name, story, phase in story_of(case, most_states=most_states, **options):
-        found = possible(story, phase)
-        prediction = {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}
+    for i, name, timeline, phase in timeline_of(case, most_states=most_states, **options):
+        found = possible(timeline, phase)
+        prediction = {"case": case["id"], "phase": i, "workloads": _predicted(timeline, phase)}
         runs = [run[i]["workloads"] for run in case.get("runs", ()) if i < len(run) and run[i]["quiescent"]]
         compared = []
         for workload, ends in found.items():
             seen = tuple(_recorded(run[workload]) for run in runs if workload in run)
             predicted = tuple(sorted({tuple(_shown(e, workload)) for e in ends}))
             wide = len(predicted) > 1 and len(set(seen)) == 1
-            witnessed = wide and phase.sound and _ends_replay(story, phase, workload)
+            witnessed = wide and phase.sound and _ends_replay(timeline, phase, workload)
             compared.append(Compared(i, name, workload, predicted, not phase.sound, seen, witnessed))
         yield prediction, compared
 
@@ -208,11 +208,11 @@ def _within(one: tuple[object, ...], predicted: Iterable[tuple[object, ...]]) ->
     return True
 
 
-def _ends_replay(story: Timeline, phase: Phase, workload: str) -> bool:
+def _ends_replay(timeline: Timeline, phase: Phase, workload: str) -> bool:
     """Whether the least and the most bound pods each have a trace that the scheduler replays."""
     kind, _, name = workload.partition("/")
-    number = next(n for (k, _, other), n in story.numbers.items() if (k, other) == (kind, name))
+    number = next(n for (k, _, other), n in timeline.numbers.items() if (k, other) == (kind, name))
     desired = next(w for w in phase.transitions.desired_states if w.workload == number)
     transitions = phase.transitions
     ranked = sorted(phase.found.finals, key=lambda s: outcome(transitions, desired, transitions.counts(s)))
-    return all(all(map(replays, trace(story.phases, end))) for end in (ranked[0], ranked[-1]))
+    return all(all(map(replays, trace(timeline.phases, end))) for end in (ranked[0], ranked[-1]))

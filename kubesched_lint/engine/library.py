@@ -145,9 +145,9 @@ def verdicts(scenario: World, events: Sequence[str] = EVENTS, *, steps: int = MO
     cluster = scenario.cluster
     assert cluster is not None, "a scenario has a cluster"
     with work.within(steps):
-        table = Table(scenario, cluster, Effort(), lambda setting: setting, None)
+        table = Table(scenario, cluster, Effort(), lambda simulated: simulated, None)
         rows = table.scored(table.weighed(events))
-    workloads = table.setting.workloads
+    workloads = table.simulated.workloads
     return tuple(_verdict(workloads[row.number].ref, cell) for row in rows for cell in row.cells)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.applying.order import WAVE
 from kubesched_lint.engine.scenario.applying.phases import phase_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.scenario.world import World
-    from kubesched_lint.sources.manifests.document import Delivery
+from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.sources.manifests.document import Delivery
 
 AT_ONCE, APART, UNKNOWN = "at once", "apart", "unknown"
 """Milliseconds later, some time later, and one of both."""

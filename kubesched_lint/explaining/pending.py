@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,21 +17,19 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.limits import MOST_PODS_PENDING
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.preemption import preempt
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.settings.user_settings import Premises
 
 AGREES, OLDER, DIFFERS, UNTESTED = "agrees", "older", "differs", "untested"
 _LAG = timedelta(minutes=6)

@@ -79,7 +79,8 @@ def verdict_note(verdict: Verdict) -> str:
     if verdict.kind == TODAY:
         return f"{name} {TODAY}"
     if not verdict.added:
-        return f"{_pods(verdict.left)} of {name} {plural(verdict.left, 'fits', 'fit')} nowhere: {verdict}"
+        some = f"{verdict.left} of {verdict.wanted} pods" if verdict.left < verdict.wanted else _pods(verdict.left)
+        return f"{some} of {name} {plural(verdict.left, 'fits', 'fit')} nowhere: {verdict}"
     fit = plural(verdict.grown, "fits", "fit")
     rest = "" if verdict.kind == GROWN else f", and {verdict.left} more nowhere: {verdict}"
     return f"{_pods(verdict.grown)} of {name} {fit} after adding {listed(verdict.added)}{rest}"

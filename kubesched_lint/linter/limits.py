@@ -12,3 +12,7 @@ MOST_LEADERS = 4
 """Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
 MOST_ENVIRONMENTS = 20
 """Environments of a set that one run judges; a note names the others."""
+LEAST_AGAIN = 2
+"""Variants in which the workloads of all shared objects are judged, however many there are."""
+MOST_NESTED = 8
+"""Alternatives inside one another; those further in count as one set."""

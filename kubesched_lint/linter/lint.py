@@ -15,8 +15,9 @@ from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.releases import minor_of
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.worlds import surviving, without_suspended, without_transient
+from kubesched_lint.engine.placing.worlds import WhatIf, surviving, without_suspended, without_transient
 from kubesched_lint.engine.scenario.premises import may_be_released, unless_defined
 from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.explaining.refused import RefusedObjects, refused_objects
@@ -47,8 +48,6 @@ from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.sources.manifests.document import ChangedFileError, Document
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.placing.worlds import WhatIf
     from kubesched_lint.linter.what_if import ManifestVariant
 
 _NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
-
-if TYPE_CHECKING:
-    from kubesched_lint.rulebook.library import Rule, Rulebook
+from kubesched_lint.rulebook.library import Rule, Rulebook
 
 PROFILES = ("ci", "strict", "editor")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,12 +22,10 @@ from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.wrong_types import decoded_anyway
+from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.sources.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.sources.manifests.document import Document, Skipped, Unread, print_of
 from kubesched_lint.sources.manifests.meant import is_ours
-
-if TYPE_CHECKING:
-    from kubesched_lint.rulebook.library import Rule
 
 
 class ManifestSet(Struct, frozen=True):

@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
+try:
+    from _blake2 import blake2b  # what hashlib gives, without the 2 ms to load OpenSSL
+except ImportError:  # not CPython
+    from hashlib import blake2b
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -188,11 +193,6 @@ def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _digest(text: str) -> str:
-    try:
-        from _blake2 import blake2b  # what hashlib gives, without the 4 ms to load OpenSSL
-    except ImportError:
-        from hashlib import blake2b
-
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -7,25 +7,23 @@ documents: nothing is written anywhere, so no rule about text, waivers or what t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Source, Span
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.revisions import running_pods_of
 from kubesched_lint.engine.model.decode.fields import words
 from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget, PodGroup, ResourceQuota
+from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.sources.manifests.document import Skipped
 
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget, PodGroup, ResourceQuota
-    from kubesched_lint.engine.model.vertical import VerticalAutoscaler
-    from kubesched_lint.engine.model.workload import Workload
-
-    T = TypeVar("T", Autoscaler, DisruptionBudget, PodGroup, ResourceQuota, VerticalAutoscaler)
+T = TypeVar("T", Autoscaler, DisruptionBudget, PodGroup, ResourceQuota, VerticalAutoscaler)
 
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 

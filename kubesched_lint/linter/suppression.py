@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Report, errors_behind
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
@@ -15,9 +15,6 @@ from kubesched_lint.linter.rule_results import finding_of, numbered
 from kubesched_lint.linter.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.sources.manifests.document import sources_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.explaining.waiver import Waiver, WaiverUse
 
 
 def suppress(

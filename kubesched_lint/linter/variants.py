@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.model.inventory import Inventory, identity
+from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.alternatives import Alternatives
-from kubesched_lint.linter.limits import MOST_AGAIN
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.linter.limits import LEAST_AGAIN, MOST_AGAIN, MOST_NESTED
 
 _COMPETING = (
     "workloads",
@@ -33,10 +31,6 @@ _COMPETING = (
     "replica_sets",
 )
 """Fields with objects that pods compete with or answer to. Other objects, such as classes, may serve all variants."""
-_FEWEST = 2
-"""Shared objects times variants in which their workloads are judged, and the fewest variants; elsewhere they count."""
-_DEEPEST = 8
-"""Most alternatives inside one another."""
 
 
 class Variant(Struct, frozen=True):
@@ -101,7 +95,7 @@ class Variants(Struct, frozen=True, dict=True):
             for number, item in enumerate(items):
                 place = root
                 steps = [path for _, path in self.alternatives.steps(item) if path in group_of]
-                for path in steps[: -_DEEPEST - 1 : -1]:
+                for path in steps[: -MOST_NESTED - 1 : -1]:
                     place = place.groups.setdefault(group_of[path], {}).setdefault(path, _Place())
                 place.items.append((name, number))
         return root
@@ -172,7 +166,7 @@ def _ways(place: _Place, names: Mapping[str, str]) -> Iterator[_Way]:
         for group in place.groups.values()
     ]
     arranged = [*_arranged(groups)]
-    again = max(_FEWEST, MOST_AGAIN // max(1, len(place.items)))
+    again = max(LEAST_AGAIN, MOST_AGAIN // max(1, len(place.items)))
     for column in range(max(map(len, groups))):
         own = [ways[column] for ways in arranged if column in ways]
         chosen = [ways.get(column, group[-1]) for ways, group in zip(arranged, groups, strict=True)]

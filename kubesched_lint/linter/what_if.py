@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.base.text import first_few
-from kubesched_lint.engine.model.pod import knows_scheduler
-from kubesched_lint.engine.placing.lacks import own_plugins
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import waits_for_unknown_scheduler
+from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.lacks import outside_the_model
 from kubesched_lint.engine.placing.worlds import (
     WhatIf,
     resumed_premise,
@@ -25,7 +29,7 @@ from kubesched_lint.engine.placing.worlds import (
     without_workloads,
 )
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, SET_PREMISES, defined_elsewhere, groups_premise
-from kubesched_lint.engine.scenario.world import once_per_world
+from kubesched_lint.engine.scenario.world import World, once_per_world
 from kubesched_lint.engine.verdicts.what_if import Answers
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import WorkloadsByFeature, argues_of_pods, rests_on_nodes, stands_already
@@ -33,14 +37,7 @@ from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.made_later import if_not_made, things_made, with_things_made
 from kubesched_lint.linter.rule_results import RuleResult, assuming, identity_of
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Source
-    from kubesched_lint.engine.model.inventory import Inventory
-    from kubesched_lint.engine.model.policy import Autoscaler
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.world import World
-    from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.rule import Rule
 
 _REPLACED = "only this definition is applied, although the same file replaces it below"
 _CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"
@@ -71,23 +68,23 @@ def _mildest(again: Iterable[RuleResult | None]) -> RuleResult | None:
 # -- errors: conditions that no other world can represent --------------------------------------------------------------
 
 
-def _has_own_scheduler(error: RuleResult, world: World) -> bool:
-    return any(_own_schedulers(error, world))
+def _is_decided_outside(error: RuleResult, world: World) -> bool:
+    return any(_outside_the_model(error, world))
 
 
-def _own_scheduler(error: RuleResult, world: World) -> str:
-    return "; ".join(dict.fromkeys(_own_schedulers(error, world)))
+def _outside_premise(error: RuleResult, world: World) -> str:
+    return "; ".join(dict.fromkeys(_outside_the_model(error, world)))
 
 
-def _own_schedulers(error: RuleResult, world: World) -> Iterator[str]:
-    """Yield what is assumed about the schedulers of the pods that an error is about."""
+def _outside_the_model(error: RuleResult, world: World) -> Iterator[str]:
+    """Yield what is assumed about the schedulers and the gates of the pods that an error is about."""
     if not rests_on_nodes(error.rule):
         return
     for it in members_of(error, world):
         pod = it.pod
-        if not knows_scheduler(pod):
+        if waits_for_unknown_scheduler(pod):
             yield f"{pod.scheduler_name} decides as kube-scheduler does"
-        yield from own_plugins(pod)
+        yield from outside_the_model(pod)
 
 
 def _stands_already(error: RuleResult, world: World) -> bool:
@@ -173,7 +170,7 @@ OF_ERRORS = (
         _asks_a_card,
         lambda error, world: "; ".join(_unknown_to_cards(error, world)),
     ),
-    _row("another scheduler decided otherwise", _has_own_scheduler, _own_scheduler),
+    _row("another scheduler decided otherwise, or a controller removed a gate", _is_decided_outside, _outside_premise),
     _row(
         "a RuntimeClass added tolerations",
         lambda error, world: bool(unknown_classes(error, world)),

@@ -5,12 +5,12 @@ A template's placeholder is not a wrong type, because its value is not known yet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from kubesched_lint.engine.apiserver.refusals import affordable, set_aside
-from kubesched_lint.engine.apiserver.validate import validate
+from kubesched_lint.engine.apiserver.validate import ApiServerAnswer, validate
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.base.text import one_line
@@ -19,9 +19,6 @@ from kubesched_lint.engine.model.decode.objects import decode_object
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.manifests.classify import braces, placeholder_of, rendered_text
 from kubesched_lint.sources.manifests.document import Document, Skipped
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.apiserver.validate import ApiServerAnswer
 
 
 class Decoded(Struct, frozen=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
@@ -177,7 +177,7 @@ def _explanations(
     return explains, tells
 
 
-class _Explaining(NamedTuple):
+class _Explaining(Struct, frozen=True):
     """Slugs of rules with findings about placement or refusals, and of those that report a verdict."""
 
     causes: tuple[str, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -11,9 +10,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import PROFILES, SURVIVED, Override
-
-if TYPE_CHECKING:
-    from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.library import Rulebook
 
 DECLARED = "declared-groups"
 OWN_RULES = "rule-folders"
@@ -98,7 +95,7 @@ KEYS = (
     ConfigKey(
         "unclaimed",
         "choice",
-        "Folders with workloads that no target reads: a note, or exit 2 of lint.",
+        "Folders with workloads that no target reads: a note, or exit 2 of lint and plan.",
         "note",
         ("note", "error"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from glob import has_magic
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct, field
 
@@ -14,6 +14,7 @@ from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
 from kubesched_lint.engine.base.text import did_you_mean, one_line, seconds_of
 from kubesched_lint.engine.model.decode.fields import DecodeError
 from kubesched_lint.engine.model.feature_gates import parsed
+from kubesched_lint.engine.model.node import NodePool
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
@@ -49,9 +50,6 @@ from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.sketches.fields import UnknownFieldError
 from kubesched_lint.sources.sketches.pools import DECLARED_FIELDS, declared_groups
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import NodePool
 
 _NUL = "a name cannot have the character U+0000"
 

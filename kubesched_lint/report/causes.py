@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.text import many
@@ -13,6 +14,7 @@ from kubesched_lint.findings import Finding
 from kubesched_lint.linter.causes import members, nameless, numberless
 from kubesched_lint.project.owners import is_namespace
 from kubesched_lint.report.limits import MOST_LINES
+from kubesched_lint.report.words import overlays
 
 _WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
@@ -134,6 +136,22 @@ def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
         key = (finding.rule, finding.severity, finding.targets, finding.owner) if finding.once_per_run else (number,)
         groups.setdefault(key, []).append(finding)
     yield from map(_group, groups.values())
+
+
+def in_environments(cause: FindingGroup, environments: Sequence[str]) -> tuple[FindingGroup, str]:
+    """Return the group without what is the same in further environments, and the names of all that have it."""
+    first = cause.first
+    if not first.rendered:
+        return cause, ""
+    same = [f for f in cause.others if f.rendered and _is_same(f, first)]
+    others = tuple(f for f in cause.others if f not in same)
+    return replace(cause, others=others), overlays((first, *same), environments)
+
+
+def _is_same(finding: Finding, first: Finding) -> bool:
+    return (finding.rule, finding.object, finding.location) == (first.rule, first.object, first.location) and (
+        not difference(finding, first)
+    )
 
 
 def difference(finding: Finding, first: Finding) -> str:

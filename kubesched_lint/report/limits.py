@@ -10,3 +10,5 @@ MOST_FULL = 1_000
 """Causes that the HTML page shows in full; of others there is one line each."""
 MOST_SHORT = 5_000
 """Causes with one line on the HTML page; the others are counted."""
+LONGEST_MATRIX = 20_000
+"""Characters of the matrix in a comment; a line says how many workloads are left out."""

@@ -12,13 +12,13 @@ _STANDING = re.compile(
     r"the nodes (?:of the snapshot )?stay\b|nothing else is created|pods become ready as soon as"
     r"|no \S.* beyond the manifests$|the old pods stand on nodes|bare pods that are not in"
     r"|pods preempt as kube-scheduler|no pod of a Job has ended|drivers announce no other"
-    r"|the running pods of others stay|pods that are not in the manifests stay"
+    r"|the running pods of others stay|pods that are not in the manifests stay|the manifest changes nothing of "
 )
 """Premises of all that is judged from files: they say nothing of one finding."""
-_OF_GROUPS = r"there are no others than (the .*?) \(.*\)"
+_OF_GROUPS = r"there are no others than the node groups? (.*?) \(.*\)"
 _UNLESS = (
     (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
-    (_OF_GROUPS, r"there are more than \1"),
+    (_OF_GROUPS, r"there are other node groups than \1"),
     (r"fresh pods show no other room than (.*)", r"fresh pods show other room than \1"),
     (rf"{STATES_LAST}: (.*)", r"the transient states of today end (\1)"),
     (r"what was not read does not define it: (.*)", r"what was not read defines it: \1"),

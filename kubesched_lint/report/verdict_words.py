@@ -116,12 +116,13 @@ def mark(cell: Cell) -> str:
 
 
 def _at_most(cell: Cell, text: str) -> str:
-    """Return ``≤2/4`` for a range of pods that all lack some; ``<4/4`` where no bound says how many."""
+    """Return ``≤2/4`` for a range of pods: at least one is missing, even where no bound says how many."""
+    if text.startswith(("may get ", "may block")):
+        return "stuck" if text.startswith("may get ") else "blocked"  # a run that always ends so, without a proof
     if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
         return text
-    most = min(cell.bound.most, cell.wanted)
-    rest = text.partition("/")[2]
-    return f"<{cell.wanted}/{rest}" if most >= cell.wanted else f"≤{most}/{rest}"
+    most = min(cell.bound.most, cell.wanted - 1)
+    return f"{'≤' if most else ''}{most}/{text.partition('/')[2]}"
 
 
 def _either(cell: Cell, text: str) -> str:

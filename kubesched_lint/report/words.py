@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.engine.base.text import first_few, many
-from kubesched_lint.findings import Finding
+from kubesched_lint.findings import Evidence, Finding
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.sources.manifests.document import RENDERED
 
@@ -40,6 +40,11 @@ def subject(finding: Finding, first: Finding) -> str:
     return f"{finding.object} ({where})" if where else str(finding.object)
 
 
+def evidence_word(evidence: Evidence) -> str:
+    """Return what stands before the evidence: ``proof``, ``witness``, ``policy``; a pattern is the ``reason``."""
+    return "reason" if evidence.kind == "pattern" else evidence.kind
+
+
 def explanation(finding: Finding) -> Iterator[str]:
     evidence, where = finding.evidence, finding.location
     if where.path.endswith(RENDERED):
@@ -49,7 +54,7 @@ def explanation(finding: Finding) -> Iterator[str]:
     if finding.targets:
         yield f"targets: {', '.join(finding.targets)}"
     if evidence.text:
-        yield f"{evidence.kind}: {evidence.text}"
+        yield f"{evidence_word(evidence)}: {evidence.text}"
     yield from (f"{number}. {event}" for number, event in enumerate(evidence.trace, 1))
     yield from (f"assumes: {premise}" for premise in evidence.assumes)
     if finding.help:

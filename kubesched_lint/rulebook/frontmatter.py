@@ -12,9 +12,7 @@ import yaml
 from msgspec import Struct, field
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.rulebook.limits import LARGEST_FRONT_MATTER
-
-DEEPEST = 20
+from kubesched_lint.rulebook.limits import LARGEST_FRONT_MATTER, MOST_DEPTH
 
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _DIGITS = frozenset("0123456789")
@@ -77,7 +75,7 @@ class _Builder:
         self.lines: dict[Path, int] = {(): first_line}
 
     def build(self, node: yaml.Node, at: Path) -> object:
-        if len(at) > DEEPEST or len(self.lines) > LARGEST_FRONT_MATTER:  # aliases expand
+        if len(at) > MOST_DEPTH or len(self.lines) > LARGEST_FRONT_MATTER:  # aliases expand
             raise self._error(node, "nested too deeply or too large for a card")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, at)

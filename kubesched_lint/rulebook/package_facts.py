@@ -57,7 +57,7 @@ _OF_THE_WORLD = {
     "place_names": "engine.scenario.storage.volume_places:place_names",
     "proves_absence": "engine.scenario.premises:proves_absence",
     "running": "engine.scenario.others.running:all_running_pods",
-    "setting": "engine.placing.setting:setting_of",
+    "setting": "engine.placing.simulated_set:simulated_set_of",
     "state": "engine.scenario.others.running:lasting_state",
     "staying_beside_set": "engine.scenario.others.staying:staying_beside_set",
     "storage": "engine.scenario.storage.claims:settled_storage",

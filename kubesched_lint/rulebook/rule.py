@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.model.resources import may_be_devices
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.rulebook.wording import WordingError
 
 if TYPE_CHECKING:
     from pathlib import Path as File
 
-    from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.explaining.remedies.remedy import Remedy
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
@@ -68,6 +68,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "host_ports": attrgetter("pod.host_ports"),
     "host_network": attrgetter("pod.host_network"),
     "volumes": attrgetter("pod.volumes"),
+    "annotations": attrgetter("annotations"),
     "claim_templates": attrgetter("claim_templates"),
     "scheduling_gates": attrgetter("pod.scheduling_gates"),
     "pod_group": attrgetter("pod.group"),

@@ -12,7 +12,7 @@ from kubesched_lint.engine.admission.admission import Admission
 from kubesched_lint.engine.admission.decision import AdmissionRefusal, Decision
 from kubesched_lint.engine.admission.podsecurity import Policy, violation
 from kubesched_lint.engine.base.releases import RECORDED
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.objects import decode_object, gather
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.library import lint, load_cluster, simulate
@@ -356,7 +356,7 @@ def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
     web["metadata"] = {"name": "second", "namespace": "lab"}
     web["spec"]["replicas"] = 2
     inventory = gather(decode_object(value, "shop") for value in (GREEDY, web))
-    setting = Setting((), inventory, inventory.workloads, scaled={1: (5,)}, changes={1: False})
+    setting = SimulatedSet((), inventory, inventory.workloads, scaled={1: (5,)}, changes={1: False})
     refused = replace(setting, decisions={0: Decision(AdmissionRefusal("LimitRanger", "no", ()))})
     assert [w.name for w in refused.created.workloads] == ["second"]
     assert (refused.created.scaled, refused.created.changes) == ({0: (5,)}, {0: False})

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from kubesched_lint import load_cluster
 from kubesched_lint.engine.answers.cells import outcome
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.placing.together.after_losses import short_after_losses
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.scenario.world import World
@@ -38,14 +38,14 @@ def world_of(cluster: Cluster, *objects: dict) -> World:
 
 def ends_of(world: World, event: str, lost: str) -> Iterator[FinalState]:
     """Yield ends of traces of the whole set, and of every scheduler where a search is small and nobody preempts."""
-    setting = setting_of(world)
+    setting = simulated_set_of(world)
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
-    stories = [story_of(setting, everybody, expected=False, most_states=0, runs=4, preempting=True)]
+    timelines = [timeline_of(setting, everybody, expected=False, most_states=0, runs=4, preempting=True)]
     if len({pod.priority for pod in setting.pods}) == 1:
-        search = story_of(setting, everybody, expected=False, most_states=600)
-        stories += [search] * search.sound
+        search = timeline_of(setting, everybody, expected=False, most_states=600)
+        timelines += [search] * search.sound
     for number in everybody:
-        ends = EventOutcomes(setting, everybody, stories, names).ends(event, number) or ()
+        ends = EventOutcomes(setting, everybody, timelines, names).ends(event, number) or ()
         yield from (end for end in ends if end.where == lost)
 
 
@@ -53,7 +53,7 @@ def missing(end: FinalState) -> int:
     """Return how many pods of all workloads lack in the state of an end."""
     transitions = end.phase.transitions
     counts = transitions.counts(end.state)
-    ended = (outcome(transitions, desired, counts) for desired in end.story.desired_states.values())
+    ended = (outcome(transitions, desired, counts) for desired in end.timeline.desired_states.values())
     return sum(max(one.wanted - one.bound, 0) for one in ended)
 
 

@@ -13,7 +13,7 @@ from kubesched_lint.engine.events.start.quotas import cap, granted_in_turn
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.coming import created_counts
 from kubesched_lint.engine.placing.growth.growth import growth_plan
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -66,7 +66,7 @@ def world_of(*manifests: Value, cluster: bytes) -> World:
 
 def both(world: World) -> list[int]:
     """What is granted in apply order; trials and cells say the same."""
-    setting = setting_of(world)
+    setting = simulated_set_of(world)
     in_cells = granted_in_turn(setting, range(len(setting.pods))).pods
     assert list(created_counts(world).values()) == list(in_cells.values())
     return list(in_cells.values())
@@ -118,7 +118,7 @@ def test_only_pods_that_may_have_a_deadline_are_perhaps_counted_by_a_scope_that_
     world = world_of(workload("web", 2), cluster=sketch([given, running("old", owner)]))
     (found,) = world.objects.quotas
     assert Charged(world.other_pods).use(found, "pods") == use
-    most = cap(setting_of(world), 0)
+    most = cap(simulated_set_of(world).member(0))
     assert most is not None
     assert most.pods == 2 - use.least
     assert both(world) == [2 - use.most]

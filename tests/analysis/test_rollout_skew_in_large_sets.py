@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kubesched_lint
-from kubesched_lint.checks import _skews
+from kubesched_lint.explaining import skews as simulated_skews
 from kubesched_lint.findings import Finding
 from tests.hostile.shapes.parts import nodes, stream, workload
 
@@ -29,13 +29,13 @@ def found(*workloads: dict[str, object]) -> list[Finding]:
 
 
 def test_a_large_set_simulates_few_workloads_and_those_that_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulated, skews = [], _skews.skews
+    simulated, skews = [], simulated_skews.skews
 
-    def counted(setting: object, number: int, **more: object) -> object:
-        simulated.append(setting)
-        return skews(setting, number, **more)  # type: ignore[arg-type]
+    def counted(member: object, **more: object) -> object:
+        simulated.append(member)
+        return skews(member, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_skews, "skews", counted)
+    monkeypatch.setattr(simulated_skews, "skews", counted)
     two, many = [spread(f"two{i}", 2) for i in range(20)], [spread(f"many{i}", 10) for i in range(2)]
     hosts = [spread(f"host{i}", 4, "kubernetes.io/hostname") for i in range(2)]
     fours = [spread(f"four{i}", 4) for i in range(20)]

@@ -64,11 +64,18 @@ def test_a_broken_card_is_no_success(folder: Path) -> None:
     assert mixed.stderr.endswith(": all as marked; 1 card cannot be used\n")
 
 
-def test_why_says_that_no_manifests_were_given(folder: Path) -> None:
-    done = run(folder, "why", "web", "-c", "cluster.yaml")
-    assert done.returncode == 2
-    assert "no manifests were given" in done.stderr
-    assert run(folder, "why", "web", "web.yaml", "-c", "cluster.yaml").returncode == 0
+def test_why_looks_into_the_current_folder_for_what_the_cluster_does_not_have(folder: Path) -> None:
+    """As lint and simulate do; before, it said that no manifests were given."""
+    alone, named = (run(folder, "why", "web", *paths, "-c", "cluster.yaml") for paths in ((), ("web.yaml",)))
+    assert (alone.returncode, alone.stdout) == (0, named.stdout)
+    nowhere = run(folder, "why", "wbe", "-c", "cluster.yaml")
+    assert (nowhere.returncode, "nothing is named 'wbe'; did you mean default/web?" in nowhere.stderr) == (2, True)
+
+
+def test_why_without_a_name_lists_what_there_is(folder: Path) -> None:
+    done = run(folder, "why")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: name a workload or a pod; there is default/web\n"
 
 
 def test_why_says_where_objects_without_a_namespace_are(folder: Path) -> None:

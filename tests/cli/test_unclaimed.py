@@ -16,6 +16,7 @@ from kubesched_lint.commands.lint import run as lint_run
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
+from tests.plan.test_plan_command import git
 from tests.teams import workload, write_repo, write_team
 
 
@@ -53,6 +54,22 @@ def test_the_folder_of_a_new_team_is_an_error_in_one_line(repo: Path) -> None:
     assert said() == "no target reads legacy (1 workload), teams/team-new (2 workloads)"
     assert lint().exit_code == lint(".").exit_code == 2
     assert said("--target", "team-00-eu") == "", "who asks for one target has chosen"
+
+
+@pytest.mark.parametrize(("said_in_configuration", "code"), [("", 0), ('unclaimed = "error"\n', 2)])
+def test_a_plan_of_all_targets_says_it_too(repo: Path, said_in_configuration: str, code: int) -> None:
+    """A pull request with a new team's folder read "no change", whatever the configuration says."""
+    config = repo / "kubesched.toml"
+    config.write_text(config.read_text().replace('unclaimed = "error"\n', said_in_configuration))
+    for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "base")):
+        git(repo, *words)
+    write_team(repo, "team-new")
+    words = "no target reads teams/team-new (3 workloads): add a target, or name the path in `exclude`"
+    done = CliRunner().invoke(app, ["plan"])
+    where = "error: kubesched.toml: " if code else "note: "
+    assert (done.exit_code, f"{where}{words}\n" in done.stdout) == (code, True), done.output
+    alone = CliRunner().invoke(app, ["plan", "--target", "team-00-eu"])
+    assert (alone.exit_code, words in alone.stdout) == (0, False), "who asks for one target has chosen"
 
 
 def test_by_default_it_is_a_note(repo: Path) -> None:

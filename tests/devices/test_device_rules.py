@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.checks._devices import guarded
 from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.placing import attempts
+from kubesched_lint.explaining.devices.words import guarded
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example

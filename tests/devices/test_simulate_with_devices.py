@@ -12,7 +12,7 @@ from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cel
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import SchedulerProfile
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,
@@ -146,17 +146,17 @@ def test_a_shared_claim_is_free_again_when_its_last_pod_is_gone() -> None:
 def test_pods_of_a_lost_node_keep_their_claim_away_until_they_are_deleted() -> None:
     pod_types = PodTypes()
     world = world_of(cluster_of(*NODES, *DEVICES), claim(), sharing(2))
-    setting = setting_of(world)
+    setting = simulated_set_of(world)
     number = pod_types.join(setting.workloads[0], setting.pods[0], None)
     slot = pod_types.slot(number, 0)
-    oracle = PlacementModel(pod_types, setting.index, setting.objects)
+    model = PlacementModel(pod_types, setting.index, setting.objects)
     waiting = with_waiting(empty(2), slot, FRESH, 1)
-    assert oracle.candidate_nodes(waiting, slot) == (0, 1)
-    assert oracle.candidate_nodes(with_bound(waiting, 1, slot, 1), slot) == (1,)
-    assert oracle.candidate_nodes(with_leaving(waiting, slot, 1), slot) == ()
+    assert model.candidate_nodes(waiting, slot) == (0, 1)
+    assert model.candidate_nodes(with_bound(waiting, 1, slot, 1), slot) == (1,)
+    assert model.candidate_nodes(with_leaving(waiting, slot, 1), slot) == ()
     beside_others = with_leaving(with_bound(waiting, 1, slot, 1), slot, 1)  # a taint drove only some pods away
-    assert oracle.candidate_nodes(beside_others, slot) == (1,)
-    assert oracle.candidate_nodes(with_bound(waiting, 0, slot, 1), slot) == (0,)
+    assert model.candidate_nodes(beside_others, slot) == (1,)
+    assert model.candidate_nodes(with_bound(waiting, 0, slot, 1), slot) == (0,)
 
 
 def test_claims_of_a_snapshot_that_do_not_fit_their_pods_stay_unknown() -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
-from kubesched_lint.commands.drain.plan import POSSIBLE, PROVEN, DrainPlan, Tight, Wave
+from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, UNKNOWN, DrainPlan, Obstacle, Tight, Wave
 from kubesched_lint.commands.drain.run import Effort
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.report.drain.report import as_text
 from tests.drain import families
 from tests.drain.recorded import compared
@@ -138,6 +140,30 @@ def test_the_first_line_is_the_answer_and_the_last_its_premises() -> None:
     assert last.startswith("assumes that ")
     assert last.endswith(" more (-v)")
     assert "3 nodes: ip-10-0-1-11, ip-10-0-2-11, ip-10-0-3-11" in done.output, "their common domain says nothing"
+
+
+def test_what_one_message_says_of_one_object_is_told_once() -> None:
+    """A reader met one message three times for each of eleven workloads."""
+    message = "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No victims."
+    obstacles = []
+    for name in ("a", "b", "c", "d", "e"):
+        ref = ObjectRef("StatefulSet", "data", name)
+        for kind, line in (("taint", 7), ("room", 9)):
+            at = Location(f"{name}.yaml", Span(line, 3, line, 9))
+            obstacles.append(Obstacle(kind, ref, f"1 pod of {ref} finds no node", ("n1",), message, at))
+    why = "the plans that were tried end badly"
+    plan = DrainPlan(UNKNOWN, "", ("n1",), obstacles=tuple(obstacles), missing=(why,))
+    lines = as_text(plan).splitlines()
+    assert lines[0] == f"unknown whether 1 node can be drained: {why}"
+    assert lines[2:6] == [
+        "StatefulSet data/a: 1 pod finds no node",
+        "  on       1 node: n1",
+        "  because  taint a.yaml:7:3, room 9:3",
+        "  message  0/2 nodes are available: 2 Insufficient cpu",
+    ]
+    assert lines[-1] == "and 2 more obstacles: StatefulSet data/d, StatefulSet data/e (-v)"
+    assert as_text(plan, verbose=True).count(message) == 5
+    assert as_text(replace(plan, verdict=IMPOSSIBLE)).count("1 pod finds no node") == 5, "all of them have to go"
 
 
 def test_a_table_of_long_names_fits_the_terminal() -> None:

@@ -93,4 +93,4 @@ def test_where_numbers_do_not_decide_nothing_is_established() -> None:
     open_ = replace(cluster, inventory=replace(inventory, resource_slices=tuple(mixed)))
     plan = planned(open_)
     assert plan.verdict == "unknown"
-    assert plan.missing == ("Deployment default/web claims devices: which ones its next pods get",)
+    assert plan.missing == ("Deployment default/web claims devices: which ones its next pods get is unknown",)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from kubesched_lint.commands.fit.asked import Amounts
 from kubesched_lint.commands.fit.run import Counts, fit
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
@@ -22,7 +22,7 @@ from kubesched_lint.library import load_cluster
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.made_sets import nodes, workload
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
@@ -84,10 +84,10 @@ def test_no_order_places_fewer_or_more(found, own) -> None:
     told = fit(own, "", Inventory(), Cluster(inventory, kinds=frozenset({"Node", "Pod"})), Premises())
     assume(told.counts.most < 12)
     more = replace(own, replicas=told.counts.most + 1)
-    setting = Setting(found, Inventory(), (more,))
-    story = story_of(setting, [0], expected=False, most_states=4000, preempting=False)
-    assume(story.sound)
-    ends = EventOutcomes(setting, [0], [story], [n.name for n in found]).ends("deploy", 0)
+    setting = SimulatedSet(found, Inventory(), (more,))
+    timeline = timeline_of(setting, [0], expected=False, most_states=4000, preempting=False)
+    assume(timeline.sound)
+    ends = EventOutcomes(setting, [0], [timeline], [n.name for n in found]).ends("deploy", 0)
     placed = {end.outcome.bound for end in ends}
     assert told.counts.least <= min(placed)
     assert max(placed) <= told.counts.most

@@ -26,7 +26,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.drawn import given
 from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.made_sets import nodes, workload
 
 CONFORMANCE = Path(__file__).parents[2] / "fixtures" / "conformance"
 FEW = 12

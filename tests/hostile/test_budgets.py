@@ -25,7 +25,7 @@ from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import OnNode
 from kubesched_lint.engine.events.start import groups, rooms
 from kubesched_lint.engine.events.start.coupling import joined
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model import pod as pod_model
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.node import Node, Taint
@@ -171,7 +171,7 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 
 ASKED: dict[str, tuple[int, str, str]] = {
-    "spreads": (4, "kubesched_lint.checks._skews", "skews"),
+    "spreads": (4, "kubesched_lint.explaining.skews", "skews"),
     "preferring": (8, "kubesched_lint.engine.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.engine.cluster.labelled", "go_int"),
     "claims": (15, "kubesched_lint.engine.scenario.storage.volume_places", "_answerable"),
@@ -223,10 +223,10 @@ def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) 
     asked, rivals, copies, repelling = [], [], rooms.copies, least.repelling
     monkeypatch.setattr(rooms, "copies", lambda *a: asked.append(a) or copies(*a))
 
-    def counted(setting: Setting, number: int) -> list[tuple[str, Competitor, int]]:
-        found = list(repelling(setting, number))
+    def counted(member: SimulatedMember) -> list[tuple[str, Competitor, int]]:
+        found = list(repelling(member))
         rivals.extend(found)
-        assert sum(times for _, _, times in found) == 2 * (len(setting.workloads) - 1)
+        assert sum(times for _, _, times in found) == 2 * (len(member.set.workloads) - 1)
         return found
 
     monkeypatch.setattr(least, "repelling", counted)

@@ -133,7 +133,7 @@ def test_nodes_that_report_no_more_count_as_work() -> None:
 
 def test_no_simulation_has_more_steps_than_ten_seconds_allow() -> None:
     few = set_of(SHAPES["full-zones"].make(10)).inventory
-    many = set_of(SHAPES["full-zones"].make(run.LARGE_WORKLOADS)).inventory
+    many = set_of(SHAPES["full-zones"].make(run.MOST_LARGE[0])).inventory
     assert max(run._steps(Effort(), few, 12, 0), run._steps(Effort(), many, 960, 0)) <= run.MOST_STEPS
 
 

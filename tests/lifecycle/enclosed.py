@@ -15,8 +15,8 @@ from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.limits import FEW_ALIKE
 from kubesched_lint.engine.events.search.events import Timeline
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import is_stuck
 
@@ -25,29 +25,29 @@ thorough = settings(
 )
 
 
-def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bool:
+def is_enclosed(setting: SimulatedSet, event: str, *, preempting: bool = False) -> bool:
     """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
-    if idle(setting, event, 0):
+    if idle(setting.member(0), event):
         return False
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
-    story = story_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
-    if story.sound:
-        _met_at_least(setting, story, preempting=preempting)
-    ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
+    timeline = timeline_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
+    if timeline.sound:
+        _met_at_least(setting, timeline, preempting=preempting)
+    ends = EventOutcomes(setting, everybody, [timeline], names).ends(event, 0) if timeline.sound else None
     for few in (FEW_ALIKE, 0):  # 0: as if each workload had others alike, with which it shares its bounds
         with patch.object(rivals, "FEW_ALIKE", few):
             _compare(replace(setting), event, ends or ())
     return bool(ends)
 
 
-def _met_at_least(setting: Setting, story: Timeline, *, preempting: bool) -> None:
+def _met_at_least(setting: SimulatedSet, timeline: Timeline, *, preempting: bool) -> None:
     """A search that is given up before it begins, because of the states that it would meet, meets no fewer."""
-    states = story.phases[-1].found.states
+    states = timeline.phases[-1].found.states
     assert not Counting(setting).exceeds(range(len(setting.workloads)), states, preempting=preempting)
 
 
-def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
-    event_bounds = count(setting, event, 0)
+def _compare(setting: SimulatedSet, event: str, ends: Sequence[FinalState]) -> None:
+    event_bounds = count(setting.member(0), event)
     for end in ends:
         # A DaemonSet wants a pod fewer for each lost node.
         bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted

@@ -9,21 +9,21 @@ import pytest
 from kubesched_lint.checks import anti_affinity_exceeds_domains, node_loss_leaves_pending
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import is_enclosed, thorough
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 
 
 def _nodes(*cpu: int) -> tuple[Node, ...]:
@@ -49,8 +49,8 @@ def test_pods_that_no_filter_keeps_apart_may_fill_one_node_together(plugin, kept
         spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
         web = decode_workload(simulated.workload("Deployment", "web", 4, spec), "default")
     profile = SchedulerProfile(filters=tuple(name for name in FILTERS if name != plugin))
-    setting = Setting(_nodes(1000, 1000), Inventory(schedulers=(profile,)), (_made("db", 1, "600m"), web))
-    assert not count(setting, "deploy", 0).is_fine
+    setting = SimulatedSet(_nodes(1000, 1000), Inventory(schedulers=(profile,)), (_made("db", 1, "600m"), web))
+    assert not count(setting.member(0), "deploy").is_fine
     assert is_enclosed(setting, "deploy")
 
 
@@ -61,8 +61,8 @@ def test_affinity_that_no_filter_checks_leads_nowhere():
     web = _made("web", 2, "100m", affinity={"podAffinity": terms, "podAntiAffinity": terms})
     unchecked = SchedulerProfile(filters=tuple(name for name in FILTERS if name != "InterPodAffinity"))
     for profiles, most in (((), 1), ((unchecked,), 2)):
-        setting = Setting(_nodes(1000, 1000), Inventory(schedulers=profiles), (web, _made("db", 2, "950m")))
-        assert count(setting, "deploy", 0).most.pods == most
+        setting = SimulatedSet(_nodes(1000, 1000), Inventory(schedulers=profiles), (web, _made("db", 2, "950m")))
+        assert count(setting.member(0), "deploy").most.pods == most
 
 
 def _other(name: str, node: str, *, repels: bool) -> BoundPod:
@@ -75,10 +75,10 @@ def _other(name: str, node: str, *, repels: bool) -> BoundPod:
 def test_a_domain_that_a_pod_of_others_holds_is_not_free(repels):
     """Two zones, of which one has a pod that web's pods repel, or that repels them. Its loss frees the zone."""
     web = _made("web", 2, "100m", **simulated.apart("web", ZONE))
-    setting = Setting(_nodes(1000, 1000), Inventory(pods=(_other("other", "n0", repels=repels),)), (web,))
-    assert (count(setting, "deploy", 0).most.pods, count(setting, "node-loss", 0).most.pods) == (1, 1)
-    three = Setting(_nodes(1000, 1000, 1000), setting.objects, (web,))
-    assert [count(three, event, 0).most.pods for event in ("deploy", "node-loss")] == [2, 2]
+    setting = SimulatedSet(_nodes(1000, 1000), Inventory(pods=(_other("other", "n0", repels=repels),)), (web,))
+    assert (count(setting.member(0), "deploy").most.pods, count(setting.member(0), "node-loss").most.pods) == (1, 1)
+    three = SimulatedSet(_nodes(1000, 1000, 1000), setting.objects, (web,))
+    assert [count(three.member(0), event).most.pods for event in ("deploy", "node-loss")] == [2, 2]
     assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "node-loss", "drain"))
 
 
@@ -96,7 +96,7 @@ def test_rules_count_the_domains_that_have_room_as_the_matrix_does(zones, missin
     ):
         found = [hazard.values["pending"] for hazard in check(it)]
         assert found == ([1] if lost == (not missing) else [])
-    assert count(setting_of(world), "deploy", 0).most.pods == 3 - missing
+    assert count(simulated_set_of(world).member(0), "deploy").most.pods == 3 - missing
 
 
 @thorough
@@ -105,4 +105,4 @@ def test_bounds_enclose_every_end_beside_pods_of_others_that_repel(data, cluster
     names = [node.name for node in cluster]
     drawn = data.draw(st.lists(st.tuples(st.sampled_from(names), st.booleans()), min_size=1, max_size=2))
     pods = tuple(_other(f"other-{n}", node, repels=repels) for n, (node, repels) in enumerate(drawn))
-    is_enclosed(Setting(cluster, Inventory(pods=pods), (web,)), event)
+    is_enclosed(SimulatedSet(cluster, Inventory(pods=pods), (web,)), event)

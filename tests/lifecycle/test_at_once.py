@@ -11,8 +11,8 @@ from hypothesis import assume
 from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Selector
@@ -25,7 +25,7 @@ from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.made_sets import nodes, workload
 from tests.lifecycle.test_tied import cluster, web
 from tests.program import called
 
@@ -53,8 +53,8 @@ def spread(key: str, skew: int = 1, **more: object) -> dict:
     ],
 )
 def test_hard_rules_limit_what_one_loss_takes(spec: dict, replicas: int, node: int, zone: int) -> None:
-    setting = Setting(cluster(), Inventory(), (web(replicas, "100m", spec),))
-    limits = {limit.key: (limit.most, bool(limit.because)) for limit in at_once(setting, 0)}
+    setting = SimulatedSet(cluster(), Inventory(), (web(replicas, "100m", spec),))
+    limits = {limit.key: (limit.most, bool(limit.because)) for limit in at_once(setting.member(0))}
     assert limits == {HOSTNAME: (node, node < replicas), ZONE: (zone, zone < replicas)}
 
 
@@ -73,24 +73,24 @@ def test_more_workloads_and_nodes_cost_no_more_looks_each(monkeypatch: pytest.Mo
             asks = simulated.asking("100m")
             others = (simulated.workload("Deployment", f"w{i}", 3, asks) for i in range(size))
             workloads = (web(3, "100m", spread(key)), *(decode_workload(other, "default") for other in others))
-            setting = Setting(cluster(each=size), Inventory(), workloads)
+            setting = SimulatedSet(cluster(each=size), Inventory(), workloads)
             looks.clear()
-            assert [limit.most for limit in at_once(setting, 0)] == ([1, 3] if key == HOSTNAME else [1, 1])
+            assert [limit.most for limit in at_once(setting.member(0))] == ([1, 3] if key == HOSTNAME else [1, 1])
             needed.append(dict(looks))
         assert needed[0] == needed[1]
 
 
 def test_pods_of_others_that_a_selector_counts_bound_nothing() -> None:
     other = replace(web(9, "100m"), name="other")
-    setting = Setting(cluster(), Inventory(), (web(3, "100m", spread(ZONE)), other))
-    assert [limit.most for limit in at_once(setting, 0)] == [3, 3]
+    setting = SimulatedSet(cluster(), Inventory(), (web(3, "100m", spread(ZONE)), other))
+    assert [limit.most for limit in at_once(setting.member(0))] == [3, 3]
 
 
 def test_running_pods_tell_what_a_loss_takes_today() -> None:
     own = web(3, "100m")
     running = {0: tuple(BoundPod(f"web-{i}", node, own.pod) for i, node in enumerate(("na0", "na1", "nb0")))}
-    setting = Setting(cluster(), Inventory(), (own,), running=running)
-    assert [limit.today for limit in at_once(setting, 0)] == [1, 2]
+    setting = SimulatedSet(cluster(), Inventory(), (own,), running=running)
+    assert [limit.today for limit in at_once(setting.member(0))] == [1, 2]
 
 
 @pytest.mark.parametrize(("zones", "most"), [("aab", 2), ("aaa", 3), ("aaab", 3)])
@@ -98,7 +98,7 @@ def test_a_rule_moves_no_pod_that_runs(zones: str, most: int) -> None:
     """The scheduler checks a spread when it binds a pod: what scaling down or an older template left uneven stays."""
     own = web(3, "100m", spread(ZONE))
     running = {0: tuple(BoundPod(f"web-{i}", f"n{zone}0", own.pod) for i, zone in enumerate(zones))}
-    (_, limit) = at_once(Setting(cluster(), Inventory(), (own,), running=running), 0)
+    (_, limit) = at_once(SimulatedSet(cluster(), Inventory(), (own,), running=running).member(0))
     assert (limit.most, limit.taken) == (1, most)
     assert taken_at_once(limit).startswith(
         f"one zone may take {most} of 3 pods (spread over {ZONE} lets in 1, but moves"
@@ -106,21 +106,23 @@ def test_a_rule_moves_no_pod_that_runs(zones: str, most: int) -> None:
 
 
 def test_one_node_or_one_zone_is_no_choice() -> None:
-    assert not list(at_once(Setting(cluster("a", each=1), Inventory(), (web(2, "100m"),)), 0))
-    assert [limit.key for limit in at_once(Setting(cluster("a"), Inventory(), (web(2, "100m"),)), 0)] == [HOSTNAME]
+    assert not list(at_once(SimulatedSet(cluster("a", each=1), Inventory(), (web(2, "100m"),)).member(0)))
+    assert [limit.key for limit in at_once(SimulatedSet(cluster("a"), Inventory(), (web(2, "100m"),)).member(0))] == [
+        HOSTNAME
+    ]
 
 
-def most_placed(setting: Setting, number: int, key: str) -> int:
+def most_placed(setting: SimulatedSet, number: int, key: str) -> int:
     """The most pods of a workload in one domain over every end of every order; -1 if the search is given up."""
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
-    story = story_of(setting, everybody, expected=False, most_states=3000, preempting=False)
-    if not story.sound:
+    timeline = timeline_of(setting, everybody, expected=False, most_states=3000, preempting=False)
+    if not timeline.sound:
         return -1
     most = -1
-    for end in EventOutcomes(setting, everybody, [story], names).ends("deploy", number):
+    for end in EventOutcomes(setting, everybody, [timeline], names).ends("deploy", number):
         per_domain = Counter[str]()
         for node, bound in zip(setting.nodes, end.state.bound, strict=True):
-            slots = end.story.pod_types.slots
+            slots = end.timeline.pod_types.slots
             per_domain[node.labels.get(key, "")] += sum(n for slot, n in bound if slots[slot].workload == number)
         most = max(most, *per_domain.values())
     return most
@@ -129,8 +131,8 @@ def most_placed(setting: Setting, number: int, key: str) -> int:
 @thorough
 @given(nodes(most=4), workload("web", most=4), workload("db"), st.sampled_from([HOSTNAME, ZONE]))
 def test_no_deploy_puts_more_pods_into_one_domain(found, own, other, key) -> None:
-    setting = Setting(found, Inventory(), (own, other))
-    limits = {limit.key: limit.most for limit in at_once(setting, 0)}
+    setting = SimulatedSet(found, Inventory(), (own, other))
+    limits = {limit.key: limit.most for limit in at_once(setting.member(0))}
     assume(key in limits)
     assert most_placed(setting, 0, key) <= limits[key]
 
@@ -147,7 +149,10 @@ def test_a_change_that_weakens_the_protection_says_so_in_plan() -> None:
 
 
 def test_more_replicas_alone_weaken_nothing() -> None:
-    before, after = (Setting(cluster(), Inventory(), (web(n, "100m", spread(ZONE)),)) for n in (3, 7))
-    assert not list(weakened(list(at_once(before, 0)), list(at_once(after, 0))))
-    lost = Setting(cluster(), Inventory(), (web(7, "100m"),))
-    assert [new.domain for _, new in weakened(list(at_once(after, 0)), list(at_once(lost, 0)))] == ["node", "zone"]
+    before, after = (SimulatedSet(cluster(), Inventory(), (web(n, "100m", spread(ZONE)),)) for n in (3, 7))
+    assert not list(weakened(list(at_once(before.member(0))), list(at_once(after.member(0)))))
+    lost = SimulatedSet(cluster(), Inventory(), (web(7, "100m"),))
+    assert [new.domain for _, new in weakened(list(at_once(after.member(0))), list(at_once(lost.member(0))))] == [
+        "node",
+        "zone",
+    ]

@@ -12,9 +12,10 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.controllers.bounds import rolling_bounds
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange, with_halted
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
 from kubesched_lint.engine.events.start.sizes import size_after
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
@@ -24,13 +25,14 @@ from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.runs.judging import is_stuck
+from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import is_enclosed, thorough
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 VERSIONS = (RECORDED, "1.37")
@@ -40,7 +42,7 @@ EVERY = (*EVENTS, *UNREACHABLE_OF)
 @thorough
 @given(nodes(), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from(EVERY), st.sampled_from(VERSIONS))
 def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event, version):
-    assume(is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
+    assume(is_enclosed(SimulatedSet(cluster, Inventory(), (web, db), kubernetes_version=version), event))
 
 
 @st.composite
@@ -62,7 +64,7 @@ def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event
     changes = {0: data.draw(st.booleans()), 1: True}
     drawn = ((i, data.draw(running(cluster, w, changes=changes[i]))) for i, w in enumerate((web, db)))
     run = {i: pods for i, pods in drawn if pods}
-    assume(is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
+    assume(is_enclosed(SimulatedSet(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
 
 
 @st.composite
@@ -94,7 +96,7 @@ def test_bounds_enclose_every_end_of_a_hypothesis(data, cluster, web, db, allowe
     selects = Selector((Requirement("app", "In", ("web",)),))
     budgets = () if allowed is None else (DisruptionBudget("default", "keep", selects, max_unavailable=allowed),)
     what = data.draw(supposed(cluster))
-    assume(is_enclosed(Setting(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
+    assume(is_enclosed(SimulatedSet(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
 
 
 def test_an_upgrade_may_be_stuck_where_no_pod_is_wanted_any_more():
@@ -104,7 +106,7 @@ def test_an_upgrade_may_be_stuck_where_no_pod_is_wanted_any_more():
     budget = DisruptionBudget("default", "keep", selects, max_unavailable=1)
     change = with_halted(NodeChange(unreachable=frozenset(["n0"])), cluster)
     what = Hypothesis("what if", change, {0: 0}, False, ("n0",))
-    assert is_enclosed(Setting(cluster, Inventory(budgets=(budget,)), (_apart(1),), supposed=what), "what if")
+    assert is_enclosed(SimulatedSet(cluster, Inventory(budgets=(budget,)), (_apart(1),), supposed=what), "what if")
 
 
 HASHED = {
@@ -123,7 +125,7 @@ def test_pods_of_the_old_template_run_beside_those_of_the_new_one(event, old):
     runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", before) for i in range(2))}
     web = _apart(3, HASHED)
     scaler = Autoscaler("default", "web", web.ref, max_replicas=4)
-    assert is_enclosed(Setting(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
+    assert is_enclosed(SimulatedSet(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
 
 
 def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis():
@@ -131,7 +133,7 @@ def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis()
     room = {"cpu": 4000, "pods": 110}
     node, added = (Node(name, {HOSTNAME: name}, allocatable=room) for name in ("n0", "n1"))
     what = Hypothesis("what if", NodeChange(added=(Newcomer(added, "n0"),)), rolls=True)
-    assert is_enclosed(Setting((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
+    assert is_enclosed(SimulatedSet((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
 
 
 @pytest.mark.parametrize("old_cpu", ["500m", "1500m"])
@@ -145,21 +147,21 @@ def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_tem
     )
     book = Timeline((), Inventory())
     waiting = tuple(BoundPod(f"web-{i}", "", book.admitted(w, 8 + i)) for i, w in enumerate((old, web)))
-    setting = Setting((node,), Inventory(), (web,), {0: waiting}, {0: changes})
-    assert not setting.is_settled(0)
-    assert count(setting, "deploy", 0).always_stuck
+    setting = SimulatedSet((node,), Inventory(), (web,), {0: waiting}, {0: changes})
+    assert not setting.member(0).is_settled
+    assert count(setting.member(0), "deploy").always_stuck
     assert is_enclosed(setting, "deploy")
 
 
 @thorough
 @given(nodes(), made("web", ("Deployment",), most=5))
 def test_closed_forms_are_what_the_search_finds(cluster, web):
-    setting = Setting(cluster, Inventory(), (web,))
-    exact = placed(setting, 0, web.replicas)
+    setting = SimulatedSet(cluster, Inventory(), (web,))
+    exact = placed(setting.member(0), web.replicas)
     assume(exact is not None)
-    story = story_of(setting, (0,), expected=False, most_states=5000)
-    assume(story.sound)
-    ends = EventOutcomes(setting, (0,), [story], []).ends("deploy", 0)
+    timeline = timeline_of(setting, (0,), expected=False, most_states=5000)
+    assume(timeline.sound)
+    ends = EventOutcomes(setting, (0,), [timeline], []).ends("deploy", 0)
     assert {e.outcome.bound for e in ends} == {exact.pods}, exact.why
 
 
@@ -177,11 +179,11 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
         cluster = tuple(Node(f"n{i}", {ZONE: f"z{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(domains))
         for replicas in range(1, domains + 1):
             web = _apart(replicas)
-            setting = Setting(cluster, Inventory(), (web,))
-            story = story_of(setting, (0,), expected=False, most_states=5000)
-            ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
+            setting = SimulatedSet(cluster, Inventory(), (web,))
+            timeline = timeline_of(setting, (0,), expected=False, most_states=5000)
+            ends = EventOutcomes(setting, (0,), [timeline], []).ends("rollout", 0)
             assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
-            event_bounds = count(setting, "rollout", 0)
+            event_bounds = count(setting.member(0), "rollout")
             assert event_bounds.always_stuck == rollout_is_stuck(web, replicas, domains)
 
 
@@ -197,9 +199,9 @@ def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
     room = {"cpu": 4000, "pods": 110}
     closed = Node("n1", {HOSTNAME: "n1"}, taints=(Taint("dedicated", "gpu", "NoSchedule"),), allocatable=room)
     cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable=room), closed)
-    setting = Setting(cluster, Inventory(), (decode_workload({"apiVersion": "apps/v1", **web}, "default"),))
-    assert count(setting, "deploy", 0).most.pods == 0
-    assert count(setting, "node-loss", 0).most.pods == 1
+    setting = SimulatedSet(cluster, Inventory(), (decode_workload({"apiVersion": "apps/v1", **web}, "default"),))
+    assert count(setting.member(0), "deploy").most.pods == 0
+    assert count(setting.member(0), "node-loss").most.pods == 1
 
 
 def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
@@ -210,9 +212,9 @@ def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
     body = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
     web = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}
     what = Hypothesis("what if", NodeChange(lost=frozenset(["n0"])), rolls=True)
-    setting = Setting((node,), Inventory(), (decode_workload(web, "default"),), supposed=what)
-    story = story_of(setting, (0,), expected=False, most_states=5000)
-    ends = EventOutcomes(setting, (0,), [story], []).ends("what if", 0)
+    setting = SimulatedSet((node,), Inventory(), (decode_workload(web, "default"),), supposed=what)
+    timeline = timeline_of(setting, (0,), expected=False, most_states=5000)
+    ends = EventOutcomes(setting, (0,), [timeline], []).ends("what if", 0)
     assert [(e.outcome.wanted, e.outcome.pending, is_stuck("what if", e)) for e in ends] == [(0, 0, False)]
     assert is_enclosed(setting, "what if")
 
@@ -226,14 +228,79 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     body = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
     web = decode_workload({"kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}, "default")
     runs = {0: (BoundPod("web-0", "n1", Timeline((), Inventory()).admitted(web, 9)),)}
-    setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
-    assert setting.keeps(0) == 0
+    setting = SimulatedSet(cluster, Inventory(), (web,), runs, {0: False})
+    assert setting.member(0).kept == 0
     assert is_enclosed(setting, "deploy")
 
 
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+@pytest.mark.parametrize("budget", [None, 0, 1])
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_zone_that_is_lost_or_cordoned_limits_no_spread(event, budget, runs):
+    """A zone without room holds the other one at one pod; once it is gone, all three may run there."""
+    cluster = tuple(
+        Node(f"n{zone}", {HOSTNAME: f"n{zone}", ZONE: zone}, allocatable={"cpu": cpu, "pods": 110})
+        for zone, cpu in (("a", 300), ("b", 4000))
+    )
+    own = {"matchLabels": {"app": "web"}}
+    rule = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor"}
+    spec = {**simulated.asking("600m"), "topologySpreadConstraints": [{**rule, "labelSelector": own}]}
+    web = decode_workload(simulated.workload("Deployment", "web", 3, spec), "default")
+    selects = Selector((Requirement("app", "In", ("web",)),))
+    budgets = () if budget is None else (DisruptionBudget("default", "keep", selects, max_unavailable=budget),)
+    one = (BoundPod("web-0", "nb", Timeline((), Inventory()).admitted(web, 9)),)
+    setting = SimulatedSet(cluster, Inventory(budgets=budgets), (web,), {0: one} if runs else {}, {0: False})
+    assert count(setting.member(0), "deploy").is_bad
+    assert count(setting.member(0), event).most.pods == 3
+    assert is_enclosed(setting, event)
+
+
+@pytest.mark.parametrize(("old", "stuck"), [(None, False), (81, False), (80, True)])
+def test_a_surging_pod_waits_only_for_an_old_one_with_its_host_port(old, stuck):
+    """A DaemonSet that runs on both nodes gets the host port 80."""
+
+    def agent(port: int | None):
+        ports = [{"containerPort": 80, "hostPort": port}] if port else []
+        surging = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        spec = {"containers": [{"name": "c", "ports": ports}]}
+        made = simulated.workload("DaemonSet", "agent", None, spec, updateStrategy=surging)
+        return decode_workload(made, "default")
+
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    pod = Timeline((), Inventory()).admitted(agent(old), 9)
+    runs = {0: tuple(BoundPod(f"agent-{i}", f"n{i}", pod) for i in range(2))}
+    setting = SimulatedSet(cluster, Inventory(), (agent(80),), runs, {0: True})
+    assert count(setting.member(0), "deploy").always_stuck is stuck
+    assert is_enclosed(setting, "deploy")
+
+
+@pytest.mark.parametrize(("cpu", "most"), [(1000, 3), (3000, 2)])
+def test_a_pod_that_was_made_smaller_in_place_may_leave_room_for_a_new_one(cpu, most):
+    """Two nodes of 4 CPUs hold a pod of 3 each, or one that somebody has resized, and a third one comes."""
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    web = decode_workload(simulated.workload("Deployment", "web", 3, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", own) for i, own in enumerate(pods))}
+    assert count(SimulatedSet(cluster, Inventory(), (web,), runs, {0: False}).member(0), "deploy").most.pods == most
+
+
+@pytest.mark.parametrize(("cpu", "is_told"), [(1000, True), (3000, False)])
+def test_where_a_pod_was_resized_in_place_no_search_is_believed(cpu, is_told):
+    """A search takes all pods of one template for the first of them."""
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 8000, "pods": 110}),)
+    web = decode_workload(simulated.workload("Deployment", "web", 2, simulated.asking("3")), "default")
+    pod = Timeline((), Inventory()).admitted(web, 9)
+    pod = replace(pod, labels={**pod.labels, revision_label(web): "abc"})
+    pods = replace(pod, requests={**pod.requests, "cpu": cpu}), pod
+    runs = {0: tuple(BoundPod(f"web-{i}", "n0", own) for i, own in enumerate(pods))}
+    scope = preemption_scope(SimulatedSet(cluster, Inventory(), (web,), runs, {0: False}), (0,))
+    assert (scope.uncounted, "different requests" in scope.untold) == (is_told, is_told), scope
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
-    setting = Setting((), Inventory(), (_apart(5),))
-    assert size_after(setting, "scale-down", 0) == 3
+    setting = SimulatedSet((), Inventory(), (_apart(5),))
+    assert size_after(setting.member(0), "scale-down") == 3
 
 
 @pytest.mark.parametrize("near", [False, True])
@@ -242,11 +309,11 @@ def test_pods_that_repel_only_their_own_revision_share_a_node_in_a_rollout(repli
     """One per node of each revision: the new pod starts beside the old one, which a bound must not forbid."""
     web = _apart(replicas, HASHED, near=[HASHED] * near)
     cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
-    setting = Setting(cluster, Inventory(), (web,))
-    story = story_of(setting, (0,), expected=False, most_states=5000)
-    ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
+    setting = SimulatedSet(cluster, Inventory(), (web,))
+    timeline = timeline_of(setting, (0,), expected=False, most_states=5000)
+    ends = EventOutcomes(setting, (0,), [timeline], []).ends("rollout", 0)
     assert {not e.outcome.complete for e in ends} == {stuck}
-    event_bounds = count(setting, "rollout", 0)
+    event_bounds = count(setting.member(0), "rollout")
     assert event_bounds.always_stuck == stuck
     assert all(min(e.outcome.bound, replicas) <= event_bounds.most.pods for e in ends)
 
@@ -309,7 +376,7 @@ def test_one_per_node_bounds_what_a_spread_over_unequal_zones_lets_in():
     }
     spec = {**simulated.apart("web", HOSTNAME), "topologySpreadConstraints": [spread]}
     web = decode_workload(simulated.workload("Deployment", "web", 7, spec), "default")
-    assert count(Setting(cluster, Inventory(), (web,)), "deploy", 0).most.pods == 5
+    assert count(SimulatedSet(cluster, Inventory(), (web,)).member(0), "deploy").most.pods == 5
 
 
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss"])
@@ -329,4 +396,4 @@ def test_pods_that_a_spread_let_in_stay_when_the_loss_lowers_its_limit(event, le
     web = decode_workload(
         simulated.workload("Deployment", "web", 8, {"topologySpreadConstraints": [spread]}), "default"
     )
-    assert is_enclosed(Setting(cluster, Inventory(), (web,)), event)
+    assert is_enclosed(SimulatedSet(cluster, Inventory(), (web,)), event)

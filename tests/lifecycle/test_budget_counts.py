@@ -20,7 +20,7 @@ class Phase(SimpleNamespace):
     """A phase with bound pods of these apps: (app, number of pods) pairs."""
 
     def __init__(self, *apps: tuple[str, int]) -> None:
-        super().__init__(pod_types=PodTypes(), desired_states=(), oracle=self, bound={})
+        super().__init__(pod_types=PodTypes(), desired_states=(), model=self, bound={})
         for app, count in apps:
             self.add(app, count)
 

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from kubesched_lint.engine.controllers.replicaset import draws, one_draw
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import seeded_stories
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import seeded_timelines
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
@@ -47,12 +47,12 @@ def _assert_drawn_from(shares: Mapping[tuple[int, ...], float], seen: Counter[tu
     assert found < MOST[len(pairs) - 1], (found, len(pairs) - 1, seen)
 
 
-def _setting(kind: str, **spec: object) -> Setting:
+def _setting(kind: str, **spec: object) -> SimulatedSet:
     apart = {"labelSelector": {"matchLabels": {"app": "grid"}}, "topologyKey": ZONE, "maxSkew": 1}
     pod = asking("100m", topologySpreadConstraints=[{**apart, "whenUnsatisfiable": "ScheduleAnyway"}])
     text = yaml.safe_dump(workload(kind, "grid", 12, pod, **spec))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return setting_of(World(found.inventory, sketch(1, "abc", "8")))
+    return simulated_set_of(World(found.inventory, sketch(1, "abc", "8")))
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_twelve_even_pods_that_are_scaled_to_eight_end_as_often_as_by_chance(
     kind: str, spec: dict[str, object]
 ) -> None:
     seen: Counter[tuple[int, ...]] = Counter()
-    for story in seeded_stories(_setting(kind, **spec), 0, range(RUNS), expected=True):
-        story.scale(kind, "default", "grid", 8)
-        (state,) = story.states
+    for timeline in seeded_timelines(_setting(kind, **spec).member(0), range(RUNS), expected=True):
+        timeline.scale(kind, "default", "grid", 8)
+        (state,) = timeline.states
         seen[tuple(sum(count for _, count in held) for held in state.bound)] += 1
     _assert_drawn_from(_hypergeometric((4, 4, 4), 4), seen)
 

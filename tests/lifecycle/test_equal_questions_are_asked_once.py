@@ -12,9 +12,9 @@ from kubesched_lint.engine.bounds.competition import full_nodes
 from kubesched_lint.engine.bounds.competition.contenders import _selected as selected
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.search.events import Timeline
-from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.shapes import shape
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -26,12 +26,14 @@ from kubesched_lint.engine.runs.turns import Aim
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 
-def setting_of(*manifests) -> Setting:
+def simulated_set_of(*manifests) -> SimulatedSet:
     nodes = tuple(
         Node(f"n{i}", {HOSTNAME: f"n{i}", ZONE: "abc"[i % 3]}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 9})
         for i in range(6)
     )
-    return Setting(nodes, Inventory(), tuple(decode_workload(m, "default", None, i) for i, m in enumerate(manifests)))
+    return SimulatedSet(
+        nodes, Inventory(), tuple(decode_workload(m, "default", None, i) for i, m in enumerate(manifests))
+    )
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def alone(monkeypatch) -> Courses:
     """Courses of two workloads, each followed by itself, as in a large set."""
     monkeypatch.setattr(courses, "FEW_RUN", 0)
     monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
-    setting = setting_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
+    setting = simulated_set_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
     return Courses(setting, Effort(), lambda members: False)
 
 
@@ -47,7 +49,7 @@ def test_with_nobody_beside_it_a_workload_has_the_same_course_in_every_turn(alon
     first = alone.event_outcomes(0)
     assert all(alone.event_outcomes(0, turn).deployed is first.deployed for turn in (1, 2, 3))
     lost = [first.variants("node-loss", 0), alone.event_outcomes(0, 3).variants("node-loss", 0)]
-    assert [story for _, story in lost[0]] == [story for _, story in lost[1]]
+    assert [timeline for _, timeline in lost[0]] == [timeline for _, timeline in lost[1]]
 
 
 def test_followedaimed_at_a_workload_share_what_they_have_in_common(alone):
@@ -67,7 +69,7 @@ def test_followedof_one_workload_are_forgotten_after_it(alone):
 
 def test_later_followedfollow_nothing_where_counting_proves_how_each_ends(alone):
     """Two pods always find room in the empty cluster; of seven that need a node each, one never does."""
-    tight = setting_of(workload("Deployment", "a", 7, asking("3")), workload("Deployment", "b", 2, asking("1")))
+    tight = simulated_set_of(workload("Deployment", "a", 7, asking("3")), workload("Deployment", "b", 2, asking("1")))
     for followed, proven in ((alone, True), (Courses(tight, Effort(), lambda members: False), False)):
         for event in ("deploy", "node-loss", "drain"):
             assert followed.ends(event, 0)
@@ -80,7 +82,7 @@ def test_older_pods_of_its_own_are_rivals_of_a_workload_alone(monkeypatch):
     monkeypatch.setattr(courses, "FEW_RUN", 0)
     monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
     several = [workload("Deployment", name, 6, asking("1")) for name in ("a", "b")]
-    plain = setting_of(*several)
+    plain = simulated_set_of(*several)
     assert Courses(plain, Effort(), lambda members: False).always_ends_well("rollout", 0)
     pod = plain.pods[0]
     old = replace(pod, labels={**pod.labels, "pod-template-hash": "old"}, requests={**pod.requests, "cpu": 3500})
@@ -100,11 +102,11 @@ def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):
     monkeypatch.setattr(full_nodes, "Filling", counting)
     crowd = [workload("Deployment", f"crowd{i}", 3, asking("700m")) for i in range(3)]
     twins = [workload("Deployment", name, 2, {**asking("1500m"), **apart(name)}) for name in ("a", "b", "c")]
-    setting = setting_of(*crowd, *twins)
-    first = [str(count(setting, event, 3).least) for event in ("deploy", "zone-loss")]
+    setting = simulated_set_of(*crowd, *twins)
+    first = [str(count(setting.member(3), event).least) for event in ("deploy", "zone-loss")]
     once = len(asked)
     assert once
-    assert [[str(count(setting, e, i).least) for e in ("deploy", "zone-loss")] for i in (4, 5)] == [first, first]
+    assert [[str(count(setting.member(i), e).least) for e in ("deploy", "zone-loss")] for i in (4, 5)] == [first, first]
     assert len(asked) == once
 
 
@@ -121,31 +123,31 @@ def test_cells_are_told_although_the_work_is_used_up(monkeypatch):
 
 def test_workloads_alike_share_the_deployment_of_others_against_them():
     agents = [workload("DaemonSet", name, None, asking(cpu)) for name, cpu in (("a", "1"), ("b", "1"), ("c", "2"))]
-    setting = setting_of(*agents, workload("Deployment", "web", 4, asking("1")))
+    setting = simulated_set_of(*agents, workload("Deployment", "web", 4, asking("1")))
     followed = Courses(setting, Effort(), lambda members: False)
-    stories = [followed.event_outcomes(i, Aim(i, False, 0, against=True)).deployed[0] for i in range(3)]
-    others, own = zip(*(story.phases for story in stories), strict=True)
+    timelines = [followed.event_outcomes(i, Aim(i, False, 0, against=True)).deployed[0] for i in range(3)]
+    others, own = zip(*(timeline.phases for timeline in timelines), strict=True)
     assert others[0] is others[1]
     assert others[0] is not others[2]
-    for i, story in enumerate(stories):
+    for i, timeline in enumerate(timelines):
         assert own[i].name == "deploy"
-        assert {setting.workloads[i].key, setting.workloads[3].key} == set(story.numbers), "others are not in it"
+        assert {setting.workloads[i].key, setting.workloads[3].key} == set(timeline.numbers), "others are not in it"
 
 
 def test_each_end_of_a_deployment_is_continued_on_nodes_of_its_own(monkeypatch):
-    """Four courses end far apart, and a rollout of each workload starts from all of them: one oracle would go to and
+    """Four courses end far apart, and a rollout of each workload starts from all of them: one model would go to and
     fro. Whether they share one changes nothing else."""
-    setting = setting_of(*(workload("Deployment", name, 3, asking("300m")) for name in "abc"))
-    original, ends = Timeline.oracle, []
-    for oracle in (original, lambda self, place=0: original(self)):
-        monkeypatch.setattr(Timeline, "oracle", oracle)
-        story = story_of(setting, range(3), expected=True, most_states=0, runs=4, seed=1)
-        before = len(story.states)
+    setting = simulated_set_of(*(workload("Deployment", name, 3, asking("300m")) for name in "abc"))
+    original, ends = Timeline.model, []
+    for model in (original, lambda self, place=0: original(self)):
+        monkeypatch.setattr(Timeline, "model", model)
+        timeline = timeline_of(setting, range(3), expected=True, most_states=0, runs=4, seed=1)
+        before = len(timeline.states)
         for one in setting.workloads:
-            story.rollout(with_new_template(one))
-        shown = [story.oracle(place)._shown for place in range(before)]
-        assert len(set(shown)) == (before if oracle is original else 1)
-        ends.append(story.states)
+            timeline.rollout(with_new_template(one))
+        shown = [timeline.model(place)._shown for place in range(before)]
+        assert len(set(shown)) == (before if model is original else 1)
+        ends.append(timeline.states)
     assert before > 2
     assert ends[0] == ends[1]
 
@@ -159,9 +161,9 @@ def test_workloads_of_one_shape_share_their_skews(monkeypatch):
     several = [spread("a", 2, "1"), spread("b", 2, "1"), spread("c", 3, "1"), spread("d", 2, "2")]
     asked, original = [], run.skews
 
-    def counting(setting, number, **more):
-        asked.append(setting.workloads[number].name)
-        return original(setting, number, **more)
+    def counting(member, **more):
+        asked.append(member.workload.name)
+        return original(member, **more)
 
     monkeypatch.setattr(run, "skews", counting)
     shared = report_of(sketch(3, "abc", "8"), *several, events=("deploy",)).skews
@@ -186,24 +188,24 @@ def test_workloads_with_other_preferences_are_of_another_shape():
 def test_running_pods_that_a_workload_may_meet_keep_it_from_sharing(home, is_shared):
     """A pod of its namespace may have labels that its selectors or those of its scores match."""
     several = [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
-    plain = setting_of(*several)
+    plain = simulated_set_of(*several)
     pod = replace(plain.pods[0], namespace=home, labels={"app": "a"})
     setting = replace(plain, objects=Inventory(pods=(BoundPod("other", "n0", pod),)))
-    assert (shape(setting, 0) == shape(setting, 1) is not None) is is_shared
+    assert (shape(setting.member(0)) == shape(setting.member(1)) is not None) is is_shared
 
 
 def test_a_running_pod_that_repels_others_keeps_those_it_may_reach_from_sharing():
     far = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": HOSTNAME, "namespaces": ["default"]}
     spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [far]}}}
     several = [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
-    plain, guard = setting_of(*several), setting_of(workload("Deployment", "guard", 1, spec)).pods[0]
+    plain, guard = simulated_set_of(*several), simulated_set_of(workload("Deployment", "guard", 1, spec)).pods[0]
     pods = (BoundPod("guard", "n0", replace(guard, namespace="kube-system")),)
-    assert shape(replace(plain, objects=Inventory(pods=pods)), 0) is None
+    assert shape(replace(plain, objects=Inventory(pods=pods)).member(0)) is None
 
 
 def test_pods_of_a_set_are_stored_once_whoever_is_beside_them() -> None:
     """What is kept for each workload is shared: ten thousand of them have it in memory together."""
-    whole = setting_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b", "c")))
+    whole = simulated_set_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b", "c")))
     part, few = whole.beside((1,)), whole.among((0, 2))
     assert part.admission is whole.admission is few.admission
     assert part.selection is whole.selection

@@ -8,7 +8,7 @@ from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import counted
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node
 from kubesched_lint.engine.model.pod import Pod
@@ -51,12 +51,12 @@ def test_enough_pods_at_most_ask_for_the_least_once(least: int, is_fine: bool) -
     assert asked == [least]
 
 
-def _web(replicas: int) -> Setting:
+def _web(replicas: int) -> SimulatedSet:
     """Return a set with room for two pods on each of two nodes."""
     nodes = tuple(Node(f"n{i}", allocatable={"cpu": 1000, "pods": 9}) for i in range(2))
     pod = Pod("default", {"app": "web"}, requests={"cpu": 400})
     other = Workload("Deployment", "default", "other", Pod("default", {"app": "other"}, requests={"cpu": 300}))
-    return Setting(nodes, Inventory(), (Workload("Deployment", "default", "web", pod, replicas=replicas), other))
+    return SimulatedSet(nodes, Inventory(), (Workload("Deployment", "default", "web", pod, replicas=replicas), other))
 
 
 def test_a_proof_holds_where_no_steps_are_left_to_count_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_a_proof_holds_where_no_steps_are_left_to_count_the_least(monkeypatch: p
 def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, least = [], counted._least
     monkeypatch.setattr(counted, "_least", lambda *of: asked.append(of) or least(*of))
-    bounds = counted.count(_web(replicas=4), "rollout", 0)
+    bounds = counted.count(_web(replicas=4).member(0), "rollout")
     assert not bounds.is_fine
     assert not bounds.is_bad
     assert bounds.least.why

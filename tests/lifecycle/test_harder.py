@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.bounds.competition.harder import harder
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import ZONE, Node
 from kubesched_lint.engine.model.pod import Pod
@@ -29,24 +29,27 @@ def test_only_who_asks_for_no_less_of_anything_on_the_same_nodes_is_harder() -> 
         of("strong", 2000, priority=5),
         of("port", 50, node_name="n0"),
     )
-    setting = Setting(NODES, Inventory(), workloads)
-    assert [harder(setting, i) for i in range(len(workloads))] == [1, 1, 2, 3, 4, 5]
+    setting = SimulatedSet(NODES, Inventory(), workloads)
+    assert [harder(setting.member(i)) for i in range(len(workloads))] == [1, 1, 2, 3, 4, 5]
 
 
-def test_who_asks_about_one_workload_compares_no_other_two(monkeypatch) -> None:
-    setting, asked, wanted = (
-        Setting(NODES, Inventory(), tuple(of(f"w{i}", 100 + i) for i in range(50))),
-        [],
-        Setting.wanted,
-    )
-    monkeypatch.setattr(Setting, "wanted", lambda *of: asked.append(1) or wanted(*of))
-    assert harder(setting, 0) == 49
-    assert len(asked) < 3 * 50
+def test_who_asks_about_one_workload_compares_no_other_two() -> None:
+    asked: list[int] = []
+
+    class Wanted(tuple):
+        def __getitem__(self, number):
+            asked.append(number)
+            return super().__getitem__(number)
+
+    setting = SimulatedSet(NODES, Inventory(), tuple(of(f"w{i}", 100 + i) for i in range(50)))
+    setting.__dict__["wanted"] = Wanted(setting.wanted)
+    assert harder(setting.member(0)) == 49
+    assert 50 <= len(asked) < 3 * 50
 
 
 def aimed_at(monkeypatch, *workloads: Workload) -> tuple[list[str], set[int]]:
     """The verdicts after the loss of a zone, and at whom courses were aimed."""
-    aimed, matrix = set[int](), Matrix(Setting(NODES, Inventory(), workloads), Effort(states=10))
+    aimed, matrix = set[int](), Matrix(SimulatedSet(NODES, Inventory(), workloads), Effort(states=10))
     original = matrix.seeded.ends
 
     def ends(event, number, turn=0, **more):

@@ -11,8 +11,8 @@ import pytest
 from benchmarks.lifecycle import nodes, workload
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.node_events import lose
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.events.transitions import placement_model, preempting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
@@ -31,28 +31,28 @@ def waiting(state: State) -> Iterator[tuple[int, int]]:
     yield from ((slot, position) for position, queue in enumerate(state.pinned) for slot, _, _ in queue)
 
 
-def check(story: Timeline) -> int:
+def check(timeline: Timeline) -> int:
     """How often no pod was tried."""
     passed = 0
-    for phase in story.phases:
-        oracle = phase.transitions.oracle
+    for phase in timeline.phases:
+        model = phase.transitions.model
         for state in phase.found.parents:
             for slot, position in waiting(state):
-                decisions, candidate_nodes = oracle.decisions, oracle.candidate_nodes(state, slot, position)
-                passed += oracle.decisions == decisions
-                oracle.show(state)
-                assert bool(candidate_nodes) == bool(diagnose(oracle.pod(slot, position), oracle.cluster).feasible)
+                decisions, candidate_nodes = model.decisions, model.candidate_nodes(state, slot, position)
+                passed += model.decisions == decisions
+                model.show(state)
+                assert bool(candidate_nodes) == bool(diagnose(model.pod(slot, position), model.cluster).feasible)
     return passed
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whoever_is_not_tried_finds_no_node(seed: int) -> None:
-    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
-    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
+    made = SimulatedSet(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    timeline = timeline_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
     for one in made.workloads:
-        story.rollout(with_new_template(one))
-    lose(story, ["n0"])
-    check(story)
+        timeline.rollout(with_new_template(one))
+    lose(timeline, ["n0"])
+    check(timeline)
 
 
 def near(app: str, key: str = ZONE):
@@ -80,19 +80,19 @@ def crowd(seed: int, priority: int = 0) -> Timeline:
         simulated.workload("Deployment", "guest", 4, {**asking("1"), **near("shy"), **strong}),
     ]
     cluster = simulated.sketch(4)
-    made = Setting(cluster.inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    made = SimulatedSet(cluster.inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
     run = {"expected": True, "most_states": 0, "runs": 2, "seed": seed, "preempting": bool(priority)}
-    return story_of(made, range(len(manifests)), **run)
+    return timeline_of(made, range(len(manifests)), **run)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_comes_and_goes_opens_nodes_to_those_that_it_concerns(seed: int) -> None:
-    story = crowd(seed)
+    timeline = crowd(seed)
     for kind, name in (("Deployment", "web"), ("Deployment", "one"), ("Deployment", "shy")):
-        story.scale(kind, "default", name, 1)
-        story.scale(kind, "default", name, 6)
-    lose(story, [story.nodes[0].name])
-    assert check(story) > 100
+        timeline.scale(kind, "default", name, 1)
+        timeline.scale(kind, "default", name, 6)
+    lose(timeline, [timeline.nodes[0].name])
+    assert check(timeline) > 100
 
 
 def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
@@ -101,11 +101,11 @@ def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
         simulated.workload("DaemonSet", "large", None, asking("3")),
         simulated.workload("Deployment", "web", 30, asking("3")),
     ]
-    made = Setting(
+    made = SimulatedSet(
         simulated.sketch(10).inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests)
     )
-    story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1)
-    assert story.phases[0].transitions.oracle.decisions < 150
+    timeline = timeline_of(made, range(2), expected=True, most_states=0, runs=1, seed=1)
+    assert timeline.phases[0].transitions.model.decisions < 150
 
 
 def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +127,10 @@ def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.Monk
     monkeypatch.setattr(placement_model, "any_eviction", counting)
     monkeypatch.setattr(PlacementModel, "any_eviction", checked)
     for seed in range(4):
-        story = crowd(seed, priority=5)
+        timeline = crowd(seed, priority=5)
         for size in (1, 9):
-            story.scale("Deployment", "default", "web", size)
-            lose(story, [story.nodes[0].name])
+            timeline.scale("Deployment", "default", "web", size)
+            lose(timeline, [timeline.nodes[0].name])
     assert any(asked), "some preempt"
     assert len(tries) < len(asked)
 
@@ -149,9 +149,9 @@ def test_whom_no_eviction_helps_is_not_tried_at_each_step(monkeypatch: pytest.Mo
         simulated.workload("Deployment", "small", 40, asking("10m")),
     ]
     nodes = simulated.sketch(1, "ab").inventory.nodes
-    made = Setting(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
-    story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
-    assert len(story.states[0].waiting) == 1
+    made = SimulatedSet(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    timeline = timeline_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
+    assert len(timeline.states[0].waiting) == 1
     assert 0 < len(tries) < 6
 
 
@@ -171,6 +171,6 @@ def test_a_pod_that_comes_is_compared_with_kinds_not_with_each_pod_of_a_daemonse
         simulated.workload("Deployment", "small", 40, {**asking("1"), "priority": 9}),
     ]
     nodes = simulated.sketch(10).inventory.nodes
-    made = Setting(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
-    story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
+    made = SimulatedSet(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    timeline_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
     assert 0 < len(compared) <= 80

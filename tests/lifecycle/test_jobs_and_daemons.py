@@ -105,9 +105,9 @@ NODES = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 1000, "pods
 
 def adopted(*running: BoundPod) -> tuple[Timeline, int]:
     agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
-    story = Timeline(NODES, Inventory(), foreseen=[agent])
-    story.adopt(agent, running)
-    return story, story.numbers["DaemonSet", "default", "agent"]
+    timeline = Timeline(NODES, Inventory(), foreseen=[agent])
+    timeline.adopt(agent, running)
+    return timeline, timeline.numbers["DaemonSet", "default", "agent"]
 
 
 def waiting_for(node: str) -> BoundPod:
@@ -121,15 +121,15 @@ def test_a_pod_is_pinned_to_the_node_that_its_affinity_names():
 
 
 def test_a_waiting_pod_of_the_snapshot_waits_for_its_own_node():
-    story, _ = adopted(waiting_for("n2"))
-    (state,) = story.states
+    timeline, _ = adopted(waiting_for("n2"))
+    (state,) = timeline.states
     assert state.waiting == ()
     assert [len(queue) for queue in state.pinned] == [0, 0, 1]
 
 
 def test_a_waiting_pod_whose_node_is_gone_is_nobodys():
-    story, _ = adopted(waiting_for("gone"))
-    (state,) = story.states
+    timeline, _ = adopted(waiting_for("gone"))
+    (state,) = timeline.states
     assert state.waiting == ()
     assert not any(state.pinned)
     assert len(state.orphans) == 1
@@ -137,9 +137,9 @@ def test_a_waiting_pod_whose_node_is_gone_is_nobodys():
 
 def test_each_node_gets_one_pod_in_the_end():
     agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
-    story, number = adopted(waiting_for("n2"), BoundPod("agent-0", "n0", agent.pod))
-    story.deploy([agent], together=True)
-    for state in story.states:
-        held = [sum(n for slot, n in here if story.pod_types.slots[slot].workload == number) for here in state.bound]
+    timeline, number = adopted(waiting_for("n2"), BoundPod("agent-0", "n0", agent.pod))
+    timeline.deploy([agent], together=True)
+    for state in timeline.states:
+        held = [sum(n for slot, n in here if timeline.pod_types.slots[slot].workload == number) for here in state.bound]
         assert held == [1, 1, 1]
         assert not any(state.pinned)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import DEPENDS
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.start.groups import group_of
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -22,7 +22,7 @@ from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import is_enclosed, thorough
-from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.made_sets import nodes
 
 CHAIN = ("web", "api", "db")
 CLAIM = {
@@ -67,7 +67,7 @@ def led(draw, place: int) -> Workload:
 @settings(thorough, max_examples=3 * thorough.max_examples)
 @given(nodes(most=3), led(0), led(1), led(2), st.sampled_from(EVENTS), st.booleans())
 def test_bounds_enclose_every_end_of_a_chain_of_affinity(cluster, web, api, db, event, together):
-    assume(is_enclosed(Setting(cluster, MADE, (web, api, db), together=together), event, preempting=True))
+    assume(is_enclosed(SimulatedSet(cluster, MADE, (web, api, db), together=together), event, preempting=True))
 
 
 def _beside(app: str, key: str = ZONE) -> dict:
@@ -92,22 +92,22 @@ def test_a_chain_is_proven_as_far_as_it_goes_and_a_ring_is_not():
     size = 300
     specs = [_beside(f"w{i + 1}") for i in range(size)]
     chain = [_workload("Deployment", f"w{i}", spec) for i, spec in enumerate([*specs, {}])]
-    setting = Setting(_cluster("abc", 40), MADE, tuple(chain))
+    setting = SimulatedSet(_cluster("abc", 40), MADE, tuple(chain))
     for event in ("deploy", "rollout", "node-loss", "zone-loss", "drain"):
-        assert count(setting, event, 0).is_fine
+        assert count(setting.member(0), event).is_fine
     ring = [*chain[:-1], _workload("Deployment", f"w{size}", _beside("w0"))]
-    assert not count(Setting(_cluster("abc", 40), MADE, tuple(ring)), "deploy", 0).least.pods
+    assert not count(SimulatedSet(_cluster("abc", 40), MADE, tuple(ring)).member(0), "deploy").least.pods
 
 
 def test_a_pod_whose_volume_is_lost_with_its_zone_leads_nobody():
     db = _workload("StatefulSet", "db", {}, volumeClaimTemplates=[CLAIM])
     web = _workload("Deployment", "web", _beside("db", "region"))
     for each in (1, 2):
-        setting = Setting(_cluster("abc", each), MADE, (web, db))
-        assert count(setting, "rollout", 0).is_fine
+        setting = SimulatedSet(_cluster("abc", each), MADE, (web, db))
+        assert count(setting.member(0), "rollout").is_fine
         for event in ("node-loss", "zone-loss", "drain"):
             assert is_enclosed(setting, event)
-        assert not count(setting, "zone-loss", 0).least.pods
+        assert not count(setting.member(0), "zone-loss").least.pods
 
 
 def test_a_pod_that_may_be_preempted_and_wait_for_its_volume_leads_nobody():
@@ -116,9 +116,11 @@ def test_a_pod_that_may_be_preempted_and_wait_for_its_volume_leads_nobody():
     high = _workload(
         "Deployment", "high", simulated.asking("1500m", priorityClassName="high", nodeSelector={ZONE: "za"})
     )
-    setting = Setting(_cluster("abc", 1), MADE, (_workload("Deployment", "web", _beside("db", "region")), db, high))
+    setting = SimulatedSet(
+        _cluster("abc", 1), MADE, (_workload("Deployment", "web", _beside("db", "region")), db, high)
+    )
     assert is_enclosed(setting, "deploy", preempting=True)
-    assert not count(setting, "deploy", 0).least.pods
+    assert not count(setting.member(0), "deploy").least.pods
 
 
 @pytest.mark.parametrize("home", ["na0", "na1"])
@@ -130,8 +132,8 @@ def test_a_pod_of_others_that_may_be_preempted_leads_nobody(home, owner):
     workloads = (_workload("Deployment", "web", spec), _workload("Deployment", "high", high))
     pod = _workload("Deployment", "db", simulated.asking("1500m")).pod
     objects = replace(MADE, pods=(BoundPod("db-0", "na0", pod, owner=owner and Owner(owner, "db", "uid")),))
-    setting = Setting(_cluster("ab", 2), objects, workloads)
-    assert not count(setting, "deploy", 0).least.pods
-    assert group_of(setting, 0) == (0, 1)
+    setting = SimulatedSet(_cluster("ab", 2), objects, workloads)
+    assert not count(setting.member(0), "deploy").least.pods
+    assert group_of(setting.member(0)) == (0, 1)
     found = Matrix(setting).cell("deploy", 0)
     assert (found.verdict, found.bound.least) == (DEPENDS, 0)

@@ -9,12 +9,12 @@ import yaml
 
 from kubesched_lint.engine.admission.quotas import Charged, Use
 from kubesched_lint.engine.events.start import quotas
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
@@ -56,22 +56,22 @@ def some_set(random: Random) -> list[Value]:
     return made
 
 
-def set_of(*manifests: Value) -> Setting:
+def set_of(*manifests: Value) -> SimulatedSet:
     text = yaml.safe_dump_all(manifests)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    setting = setting_of(World(found.inventory, sketch()))
+    setting = simulated_set_of(World(found.inventory, sketch()))
     assert any(setting.quotas)
     return setting
 
 
-def one_quota_at_a_time(setting: Setting, order: list[int]) -> dict[int, int]:
+def one_quota_at_a_time(setting: SimulatedSet, order: list[int]) -> dict[int, int]:
     """What the API server does: each quota counts each pod."""
     found: dict[int, int] = {}
     used: dict[tuple[ResourceQuota, str], int] = {}
     for number in order:
         found[number] = 0
-        entries = [(q, *entry) for q in setting.quotas[number] for entry in quotas._entries(setting, number, q)]
-        while found[number] < setting.wanted(number) and all(
+        entries = [(q, *entry) for q in setting.quotas[number] for entry in quotas._entries(setting.member(number), q)]
+        while found[number] < setting.member(number).wanted and all(
             there.most + used.get((q, resource), 0) + each <= q.hard[resource] for q, resource, each, there in entries
         ):
             found[number] += 1
@@ -93,9 +93,9 @@ def test_quotas_with_the_same_users_grant_what_each_of_them_grants(seed: int) ->
     for number in everybody:
         rest = [i for i in everybody if i != number]
         least = min(one_quota_at_a_time(setting, [*order, number])[number] for order in (rest, rest[::-1]))
-        assert quotas.surely_granted(setting, number, "deploy") <= least
+        assert quotas.surely_granted(setting.member(number), "deploy") <= least
         both = one_quota_at_a_time(setting, [number])[number], one_quota_at_a_time(setting, [*rest, number])[number]
-        assert quotas.goes_both_ways(setting, number) == (both[0] >= setting.wanted(number) > both[1])
+        assert quotas.goes_both_ways(setting.member(number)) == (both[0] >= setting.member(number).wanted > both[1])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -105,9 +105,9 @@ def test_the_tightest_quota_is_the_first_that_allows_the_fewest_pods(seed: int) 
         allowed = [
             (max((q.hard[resource] - used.least) // each, 0), q, resource)
             for q in setting.quotas[number]
-            for resource, each, used in quotas._entries(setting, number, q)
+            for resource, each, used in quotas._entries(setting.member(number), q)
         ]
-        found = quotas.cap(setting, number)
+        found = quotas.cap(setting.member(number))
         least = min(allowed, key=lambda one: one[0]) if allowed else None
         assert (found and (found.pods, found.quota, found.resource)) == least
 
@@ -134,9 +134,9 @@ def test_an_entry_of_a_quota_is_asked_once_for_all_workloads(monkeypatch: pytest
         requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
         setting = set_of(*(workload("Deployment", f"w{i}", 3, requests) for i in range(12)), *limits)
         for number in range(12):
-            assert quotas.cap(setting, number)
-            assert quotas.cap_in_rollout(setting, number)
-            assert quotas.surely_granted(setting, number)
+            assert quotas.cap(setting.member(number))
+            assert quotas.cap_in_rollout(setting.member(number))
+            assert quotas.surely_granted(setting.member(number))
         return len(asked)
 
     few, many = 10, 60
@@ -148,7 +148,7 @@ def test_no_answer_about_quotas_is_found_twice(monkeypatch: pytest.MonkeyPatch) 
     asked: list[int] = []
     real = quotas.granted_in_turn
 
-    def counted(setting: Setting, order: object) -> quotas.Grants:
+    def counted(setting: SimulatedSet, order: object) -> quotas.Grants:
         asked.append(1)
         return real(setting, order)
 

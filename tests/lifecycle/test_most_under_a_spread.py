@@ -7,11 +7,11 @@ import pytest
 from kubesched_lint import load_cluster
 from kubesched_lint.checks import spread_tainted_domain_blocks, spread_unsatisfiable
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Severity
@@ -19,8 +19,8 @@ from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import is_enclosed, thorough
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 
 ZONE = "topology.kubernetes.io/zone"
 SPREAD = {
@@ -63,9 +63,9 @@ def test_pods_of_others_that_a_spread_counts_take_room_in_the_matrix_as_in_the_r
     world = _world("nodeName: b1", 1)
     (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
     assert hazard.values["pending"] == 1
-    bounds = count(setting_of(world), "deploy", 0)
+    bounds = count(simulated_set_of(world).member(0), "deploy")
     assert (bounds.most.pods, bounds.is_bad) == (0, True), bounds.most.why
-    assert count(setting_of(world), "node-loss", 0).most.pods == 1  # the other pod may come back elsewhere
+    assert count(simulated_set_of(world).member(0), "node-loss").most.pods == 1  # the other pod may come back elsewhere
 
 
 def test_no_error_rests_on_a_waiting_pod_of_others_that_may_fill_the_least_full_domain():
@@ -73,7 +73,7 @@ def test_no_error_rests_on_a_waiting_pod_of_others_that_may_fill_the_least_full_
     world = _world("nodeSelector: {topology.kubernetes.io/zone: a}", 2)
     (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
     assert hazard.severity is Severity.WARNING
-    assert count(setting_of(world), "deploy", 0).most.pods == 2
+    assert count(simulated_set_of(world).member(0), "deploy").most.pods == 2
 
 
 @pytest.mark.parametrize(("runs", "severity"), [(False, None), (True, None)])
@@ -105,4 +105,4 @@ def others(draw, names):
 @given(st.data(), nodes(), made("web", ("Deployment", "StatefulSet")), st.sampled_from(EVENTS))
 def test_bounds_enclose_every_end_beside_pods_of_others_that_selectors_count(data, cluster, web, event):
     pods = data.draw(others([node.name for node in cluster]))
-    is_enclosed(Setting(cluster, Inventory(pods=pods), (web,)), event)
+    is_enclosed(SimulatedSet(cluster, Inventory(pods=pods), (web,)), event)

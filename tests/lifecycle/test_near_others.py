@@ -7,20 +7,20 @@ import pytest
 from kubesched_lint.checks import anti_affinity_exceeds_domains, rollout_surge_deadlock
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.enclosed import is_enclosed, thorough
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 NODES = tuple(
@@ -47,7 +47,7 @@ def _world(replicas: int, apart: str, running: tuple[str, ...] = ()) -> World:
 def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart, most):
     """The matrix counted the room of the zone, whatever keeps two pods in it apart."""
     world = _world(3, apart)
-    bounds = count(setting_of(world), "deploy", 0)
+    bounds = count(simulated_set_of(world).member(0), "deploy")
     assert (bounds.most.pods, *map(str, bounds.most.near)) == (most, "Deployment default/db")
     (hazard,) = anti_affinity_exceeds_domains.check(world.member(world.manifests.workloads[0]), reserve=0)
     assert (hazard.variant, hazard.values["supply"]) == ("near", most)
@@ -56,8 +56,8 @@ def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart,
 @pytest.mark.parametrize(("apart", "most"), [(ZONE, 1), (HOSTNAME, 2)])
 def test_a_surge_pod_needs_a_domain_beside_others_too(apart, most):
     world = _world(most, apart)
-    assert count(setting_of(world), "rollout", 0).always_stuck
-    assert not count(setting_of(_world(most, "none")), "rollout", 0).always_stuck
+    assert count(simulated_set_of(world).member(0), "rollout").always_stuck
+    assert not count(simulated_set_of(_world(most, "none")).member(0), "rollout").always_stuck
     hazards = list(rollout_surge_deadlock.check(world.member(world.manifests.workloads[0])))
     assert [hazard.variant for hazard in hazards] == ["near"]
 
@@ -77,8 +77,8 @@ def test_pods_outside_the_set_are_where_they_run():
     web = decode_workload(simulated.workload("Deployment", "web", 2, spec), "default")
     cache = BoundPod("cache", "n0", Pod("default", {"app": "cache"}), Owner("ReplicaSet", "cache"))
     full = BoundPod("full", "n1", Pod("default", {"app": "full"}, requests={"cpu": 2000}), Owner("ReplicaSet", "full"))
-    setting = Setting(NODES, Inventory(pods=(cache, full)), (web,))
-    assert (count(setting, "deploy", 0).most.pods, count(setting, "drain", 0).most.pods) == (1, 2)
+    setting = SimulatedSet(NODES, Inventory(pods=(cache, full)), (web,))
+    assert (count(setting.member(0), "deploy").most.pods, count(setting.member(0), "drain").most.pods) == (1, 2)
     assert all(is_enclosed(setting, event) for event in ("deploy", "rollout", "drain"))
 
 
@@ -96,4 +96,4 @@ def _others(draw, names):
 @given(st.data(), nodes(), made("web", ("Deployment", "StatefulSet")), st.sampled_from(EVENTS))
 def test_bounds_enclose_every_end_near_pods_outside_the_set(data, cluster, web, event):
     pods = data.draw(_others([node.name for node in cluster]))
-    is_enclosed(Setting(cluster, Inventory(pods=pods), (web,)), event)
+    is_enclosed(SimulatedSet(cluster, Inventory(pods=pods), (web,)), event)

@@ -17,7 +17,7 @@ BUDGET = other(
 )
 
 
-def story(nodes, *objects):
+def timeline(nodes, *objects):
     """The objects deployed on the first node; then the other nodes join."""
     import yaml
 
@@ -41,7 +41,7 @@ def counts(state):
 
 def test_a_budget_delays_a_drain_and_does_not_end_it():
     nodes = sketch(2, "a").inventory.nodes
-    drained = story(nodes, workload("Deployment", "web", 3), BUDGET)
+    drained = timeline(nodes, workload("Deployment", "web", 3), BUDGET)
     phase = evict(drained, [nodes[0].name])
     assert phase.sound
     assert [counts(state) for state in drained.states] == [([0, 3], 0)]
@@ -51,14 +51,14 @@ def test_a_budget_delays_a_drain_and_does_not_end_it():
 def test_a_budget_that_allows_nothing_keeps_every_pod():
     nodes = sketch(2, "a").inventory.nodes
     never = {**BUDGET, "spec": {**BUDGET["spec"], "maxUnavailable": 0}}
-    drained = story(nodes, workload("Deployment", "web", 3), never)
+    drained = timeline(nodes, workload("Deployment", "web", 3), never)
     evict(drained, [nodes[0].name])
     assert [counts(state) for state in drained.states] == [([3, 0], 0)]
 
 
 def test_pods_without_room_wait_until_the_node_takes_pods_again():
     nodes = sketch(2, "a").inventory.nodes
-    drained = story(nodes, workload("Deployment", "web", 2, asking("2")), workload("Deployment", "db", 0))
+    drained = timeline(nodes, workload("Deployment", "web", 2, asking("2")), workload("Deployment", "db", 0))
     evict(drained, [node.name for node in nodes])
     assert [counts(state) for state in drained.states] == [([0, 0], 2)]
     assert uncordon(drained, [nodes[1].name]) is not None
@@ -68,7 +68,7 @@ def test_pods_without_room_wait_until_the_node_takes_pods_again():
 
 def test_a_daemonset_puts_a_pod_on_a_node_that_joins_and_keeps_those_of_drained_nodes():
     nodes = sketch(3, "a").inventory.nodes
-    drained = story(nodes[:2], workload("DaemonSet", "agent", None))
+    drained = timeline(nodes[:2], workload("DaemonSet", "agent", None))
     evict(drained, [nodes[0].name])
     join(drained, nodes[2:])
     assert uncordon(drained, [nodes[0].name]) is None
@@ -78,14 +78,14 @@ def test_a_daemonset_puts_a_pod_on_a_node_that_joins_and_keeps_those_of_drained_
 
 def test_nobody_evicts_the_pods_of_a_spared_workload():
     nodes = sketch(2, "a").inventory.nodes
-    drained = story(nodes, workload("Deployment", "web", 1), workload("Deployment", "db", 1))
+    drained = timeline(nodes, workload("Deployment", "web", 1), workload("Deployment", "db", 1))
     evict(drained, [nodes[0].name], spared=[drained.numbers["Deployment", "default", "db"]])
     assert [counts(state) for state in drained.states] == [([1, 1], 0)]
 
 
 def test_a_random_course_evicts_as_the_search_does():
     nodes = sketch(2, "a").inventory.nodes
-    drained = story(nodes, workload("Deployment", "web", 3), BUDGET)
+    drained = timeline(nodes, workload("Deployment", "web", 3), BUDGET)
     drained.runs = 2
     evict(drained, [nodes[0].name])
     assert [counts(state) for state in drained.states] == [([0, 3], 0)]

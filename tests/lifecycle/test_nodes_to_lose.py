@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import DEPENDS
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import lost_nodes
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -29,10 +29,10 @@ def test_one_node_without_pods_stands_for_all_such_nodes(
 ) -> None:
     """Nothing moves where any of them is lost; but a DaemonSet wants a pod less."""
     nothing: Any = None
-    monkeypatch.setattr(lost_nodes, "pods_by_node", lambda story: {"n3": 1})
+    monkeypatch.setattr(lost_nodes, "pods_by_node", lambda timeline: {"n3": 1})
     monkeypatch.setattr(lost_nodes, "_kinds", lambda setting: {f"n{i}": 0 for i in range(9)})
-    story: Any = SimpleNamespace(desired_states={0: SimpleNamespace(spec=SimpleNamespace(kind=kind))})
-    assert lost_nodes.nodes_to_lose(nothing, story, 4) == lost
+    timeline: Any = SimpleNamespace(desired_states={0: SimpleNamespace(spec=SimpleNamespace(kind=kind))})
+    assert lost_nodes.nodes_to_lose(nothing, timeline, 4) == lost
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
             ("db", 1, {"node_selector": {"at": "2"}, "priority": priority}),
         )
     )
-    setting = Setting(nodes, Inventory(), (web, db))
-    story = story_of(setting, (0, 1), expected=True, most_states=0, runs=1)
-    assert lost_nodes.telling(setting, "drain", 0, [story], [node.name for node in nodes]) == telling
+    setting = SimulatedSet(nodes, Inventory(), (web, db))
+    timeline = timeline_of(setting, (0, 1), expected=True, most_states=0, runs=1)
+    assert lost_nodes.telling(setting.member(0), "drain", [timeline], [node.name for node in nodes]) == telling
     if size == 1:
-        found = lost_nodes.telling(setting, "node-unreachable", 0, [story], ["n3"])
+        found = lost_nodes.telling(setting.member(0), "node-unreachable", [timeline], ["n3"])
         assert found == ["n0", "n3"], "one with its pods is always lost"
 
 
@@ -83,7 +83,7 @@ def test_every_node_tells_where_stronger_pods_wait(event: str) -> None:
         node("n3", "b", "web"),
         node("n4", "a", "keeper"),
     )
-    setting = Setting(nodes, Inventory(), workloads)
+    setting = SimulatedSet(nodes, Inventory(), workloads)
     running = {
         number: tuple(BoundPod(f"{number}-{at}", at, setting.pods[number]) for at in places)
         for number, places in enumerate([("n0", "n1"), ("n4",), ("n2", "n2", "n2")])
@@ -97,9 +97,9 @@ def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatc
     lost: list[list[str]] = []
     original = event_outcomes.lose
 
-    def losing(story: Timeline, names: list[str]) -> object:
+    def losing(timeline: Timeline, names: list[str]) -> object:
         lost.append(names)
-        return original(story, names)
+        return original(timeline, names)
 
     monkeypatch.setattr(event_outcomes, "lose", losing)
     nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(8))
@@ -109,7 +109,7 @@ def test_no_further_node_is_lost_once_some_ends_are_good_and_some_bad(monkeypatc
         Workload("Deployment", "default", "web", pod, replicas=1),
         Workload("Deployment", "default", "crowd", crowd, replicas=16),
     )
-    found = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10)).courses("node-loss", 0)
+    found = Matrix(SimulatedSet(nodes, Inventory(), workloads), Effort(states=10)).courses("node-loss", 0)
     assert {end.lack for end in found} == {0, 1}
     assert len(lost) == 2
 
@@ -126,5 +126,5 @@ def test_a_lost_node_with_pods_of_a_statefulset_is_tried_wherever_most_pods_are(
         Workload("StatefulSet", "default", "alone", alone, replicas=1),
         *(replace(crowd, replicas=60) for crowd in crowds),
     )
-    matrix = Matrix(Setting(nodes, Inventory(), workloads), Effort(states=10))
+    matrix = Matrix(SimulatedSet(nodes, Inventory(), workloads), Effort(states=10))
     assert {end.lack for end in matrix.courses("node-unreachable", 0)} == {0, 1}

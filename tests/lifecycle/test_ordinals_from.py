@@ -28,33 +28,33 @@ def database(start: int, replicas: int = 2):
 
 
 def adopted(start: int, *numbers: int) -> tuple[Timeline, set[str]]:
-    """A story that begins with db-5 and so on, and the claims that its pods have."""
+    """A timeline that begins with db-5 and so on, and the claims that its pods have."""
     db = database(start)
-    story = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
-    story.adopt(db, [BoundPod(f"db-{n}", "w-a", db.pod) for n in numbers], changed=False)
-    (state,) = story.states
-    oracle = story.oracle()
+    timeline = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
+    timeline.adopt(db, [BoundPod(f"db-{n}", "w-a", db.pod) for n in numbers], changed=False)
+    (state,) = timeline.states
+    model = timeline.model()
     slots = [slot for held in state.bound for slot, _ in held]
-    return story, {v.claim for slot in slots for v in oracle.pod(slot).volumes}
+    return timeline, {v.claim for slot in slots for v in model.pod(slot).volumes}
 
 
 def test_a_pod_that_runs_has_the_claim_of_its_own_number():
-    story, claims = adopted(5, 5, 6)
+    timeline, claims = adopted(5, 5, 6)
     assert claims == {"data-db-5", "data-db-6"}
-    story.rollout(database(5))
-    assert all(sum(n for held in state.bound for _, n in held) == 2 for state in story.states)
+    timeline.rollout(database(5))
+    assert all(sum(n for held in state.bound for _, n in held) == 2 for state in timeline.states)
     assert adopted(0, 0, 1)[1] == {"data-db-0", "data-db-1"}
 
 
 def test_pods_below_the_first_ordinal_go():
     """db-5 runs, and the manifest now begins at 6: db-6 and db-7 are made, and db-5 is condemned."""
     plain = replace(database(6), claim_templates=())
-    story = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
-    story.adopt(plain, [BoundPod("db-5", "w-a", plain.pod)], changed=False)
-    story.rollout(plain)
+    timeline = Timeline(sketch(1, "ab").inventory.nodes, Inventory())
+    timeline.adopt(plain, [BoundPod("db-5", "w-a", plain.pod)], changed=False)
+    timeline.rollout(plain)
     ordinals = {
-        tuple(sorted(story.pod_types.slots[slot].ordinal for held in state.bound for slot, _ in held))
-        for state in story.states
+        tuple(sorted(timeline.pod_types.slots[slot].ordinal for held in state.bound for slot, _ in held))
+        for state in timeline.states
     }
     assert ordinals == {(0, 1)}
 

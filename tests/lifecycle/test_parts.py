@@ -12,8 +12,8 @@ from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -26,8 +26,8 @@ from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 RANKS = (0, 0, 0, 5, -5)
@@ -52,7 +52,7 @@ def guest(draw, cluster, number: int) -> BoundPod:
 
 
 @st.composite
-def running_sets(draw) -> Setting:
+def running_sets(draw) -> SimulatedSet:
     """A set that runs as a trace deployed it, beside others; one of it may be changed, new or short, or all is new."""
     cluster = draw(nodes())
     workloads = (draw(ranked("web")), draw(ranked("db")), draw(ranked("etc")))
@@ -63,7 +63,7 @@ def running_sets(draw) -> Setting:
         budgets=(budget,) * draw(st.integers(0, 1)),
     )
     scalers = {0: Autoscaler("default", "web", workloads[0].ref, max_replicas=draw(st.integers(1, 5)))}
-    setting = Setting(cluster, objects, workloads, scalers=scalers)
+    setting = SimulatedSet(cluster, objects, workloads, scalers=scalers)
     runs = _deployed(setting, seed=draw(st.integers(0, 99)))
     assume(runs)
     changes = dict.fromkeys(runs, False)
@@ -79,32 +79,32 @@ def running_sets(draw) -> Setting:
     return replace(setting, running={i: pods for i, pods in runs.items() if pods}, changes=changes)
 
 
-def _deployed(setting: Setting, seed: int) -> dict[int, tuple[BoundPod, ...]]:
+def _deployed(setting: SimulatedSet, seed: int) -> dict[int, tuple[BoundPod, ...]]:
     """Return the pods at the end of a trace, which must have a node each."""
-    story = story_of(setting, range(len(setting.workloads)), expected=True, most_states=0, runs=1, seed=seed)
-    (state,), oracle = story.states[:1], story.oracle()
+    timeline = timeline_of(setting, range(len(setting.workloads)), expected=True, most_states=0, runs=1, seed=seed)
+    (state,), model = timeline.states[:1], timeline.model()
     assume(not state.waiting and not any(state.pinned))
     found: dict[int, list[BoundPod]] = {}
     for position, held in enumerate(state.bound):
         for slot, count in held:
-            own = found.setdefault(oracle.pod_types.slots[slot].workload, [])
-            name = setting.workloads[oracle.pod_types.slots[slot].workload].name
+            own = found.setdefault(model.pod_types.slots[slot].workload, [])
+            name = setting.workloads[model.pod_types.slots[slot].workload].name
             node = setting.nodes[position].name
-            own += [BoundPod(f"{name}-{len(own) + n}", node, oracle.pod(slot)) for n in range(count)]
+            own += [BoundPod(f"{name}-{len(own) + n}", node, model.pod(slot)) for n in range(count)]
     return {number: tuple(pods) for number, pods in found.items()}
 
 
-def _ends(setting: Setting, event: str, number: int) -> Iterator[object]:
+def _ends(setting: SimulatedSet, event: str, number: int) -> Iterator[object]:
     """Yield ends of traces of the whole set; and of every scheduler, where a search is small and nobody preempts."""
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     guests = guests_of(setting).hosted
     for seed in range(3):
-        traces = story_of(
+        traces = timeline_of(
             setting, everybody, expected=False, most_states=0, runs=2, seed=seed, preempting=True, guests=guests
         )
         yield from EventOutcomes(setting, everybody, [traces], names).ends(event, number) or ()
     if len({pod.priority for pod in (*setting.pods, *(b.pod for b in setting.objects.pods))}) == 1:
-        search = story_of(setting, everybody, expected=False, most_states=800, guests=guests)
+        search = timeline_of(setting, everybody, expected=False, most_states=800, guests=guests)
         if search.sound:
             yield from EventOutcomes(setting, everybody, [search], names).ends(event, number) or ()
 
@@ -117,7 +117,7 @@ def test_what_a_part_proves_no_end_of_the_whole_contradicts(setting, event):
     proven = [
         i
         for i in range(len(setting.workloads))
-        if not idle(setting, event, i) and parts.surely_fine(setting, event, i) is not None
+        if not idle(setting.member(i), event) and parts.surely_fine(setting.member(i), event) is not None
     ]
     assume(proven)
     for number in proven:
@@ -133,7 +133,9 @@ def test_what_counting_says_of_either_end_of_a_loss_no_end_of_the_whole_contradi
     assume(all(w.bound in followed for w in guests_of(setting).weaker(range(len(setting.workloads)))))
     counting, numbers = Counting(setting), range(len(setting.workloads))
     every = [
-        (i, counting.bounds(event, group_in(setting, event, i), i)) for i in numbers if not idle(setting, event, i)
+        (i, counting.bounds(event, group_in(setting.member(i), event), i))
+        for i in numbers
+        if not idle(setting.member(i), event)
     ]
     told = [(i, bounds) for i, bounds in every if bounds.least.pods or bounds.most.pods < bounds.wanted]
     assume(told)
@@ -153,8 +155,8 @@ def test_a_new_workload_meets_only_pods_that_move_when_a_node_is_lost() -> None:
     def proven(event: str, kind: str = "Job", web: Workload = web) -> bool:
         pod = replace(new.pod, required_affinity=(NEAR_ITSELF,)) if kind == "near" else new.pod
         made = replace(new, kind="Job" if kind == "near" else kind, pod=pod)
-        setting = Setting(cluster, Inventory(), (web, made), running=running, changes={0: False})
-        return parts.surely_fine(setting, event, 1) is not None
+        setting = SimulatedSet(cluster, Inventory(), (web, made), running=running, changes={0: False})
+        return parts.surely_fine(setting.member(1), event) is not None
 
     for event in ("node-loss", "drain"):
         assert proven(event)
@@ -170,26 +172,26 @@ def test_who_is_preempted_before_a_loss_may_be_anywhere() -> None:
     assert parts._after_deploy(_pressed_before(cluster, priority=0)).whole == {0}
 
 
-def _pressed_before(cluster: tuple[Node, ...], priority: int) -> Setting:
+def _pressed_before(cluster: tuple[Node, ...], priority: int) -> SimulatedSet:
     new, web = _sized("new", 1, priority=priority), _sized("web", 6)
     running = {1: tuple(BoundPod(f"web-{i}", f"n{i % 3}", web.pod) for i in range(6))}
-    return Setting(cluster, Inventory(), (new, web), running=running, changes={1: False})
+    return SimulatedSet(cluster, Inventory(), (new, web), running=running, changes={1: False})
 
 
 def test_a_workload_without_pods_leaves_nobody_out() -> None:
     """Where nothing runs, the part is the whole, and is not made."""
     cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
-    setting = Setting(cluster, Inventory(), (_sized("web", 1), _sized("off", 0)))
+    setting = SimulatedSet(cluster, Inventory(), (_sized("web", 1), _sized("off", 0)))
     assert parts.quiet(setting) == frozenset()
-    assert all(parts.surely_fine(setting, "rollout", number) is None for number in range(2))
+    assert all(parts.surely_fine(setting.member(number), "rollout") is None for number in range(2))
 
 
 def test_what_only_one_workload_asks_is_not_remembered() -> None:
     """It would grow with the square of the set."""
     cluster = (Node("n0", allocatable={"cpu": 4000, "pods": 110}),)
-    setting = Setting(cluster, Inventory(), tuple(_sized(f"web{i}", 1, priority=i) for i in range(4)))
+    setting = SimulatedSet(cluster, Inventory(), tuple(_sized(f"web{i}", 1, priority=i) for i in range(4)))
     for number in range(4):
-        parts.surely_fine(setting, "rollout", number)
+        parts.surely_fine(setting.member(number), "rollout")
     assert len(parts._known_pressed(setting)) == 0
 
 
@@ -203,8 +205,8 @@ def test_preempted_pods_of_others_move_where_it_is_known_who_makes_them_anew() -
         cluster = tuple(Node(name, {"pool": name}, allocatable={"cpu": c, "pods": 110}) for name, c in rooms.items())
         others = tuple(BoundPod(f"other-{i}", "n0", weak, owner) for i in range(2))
         asks = replace(web.pod, required_affinity=(NEAR_OTHERS,)) if near else web.pod
-        made = Setting(cluster, Inventory(pods=others), (strong, replace(web, pod=asks)))
-        return parts.surely_fine(made, "deploy", 1) is not None
+        made = SimulatedSet(cluster, Inventory(pods=others), (strong, replace(web, pod=asks)))
+        return parts.surely_fine(made.member(1), "deploy") is not None
 
     assert proven(REPLICA_SET)
     assert proven(None)
@@ -222,8 +224,8 @@ def test_a_preempted_pod_of_others_may_preempt_in_turn() -> None:
     running = {1: (BoundPod("web-0", "n1", web.pod),)}
 
     def proven(others: tuple[BoundPod, ...]) -> bool:
-        setting = Setting(cluster, Inventory(pods=others), (strong, web), running=running, changes={1: False})
-        return parts.surely_fine(setting, "deploy", 1) is not None
+        setting = SimulatedSet(cluster, Inventory(pods=others), (strong, web), running=running, changes={1: False})
+        return parts.surely_fine(setting.member(1), "deploy") is not None
 
     assert not proven((between,))
     assert proven((replace(between, owner=None),))
@@ -240,8 +242,8 @@ def test_a_lost_pod_with_an_old_template_may_preempt() -> None:
     def proven(old_priority: int) -> bool:
         old = BoundPod("web-0", "n0", replace(small.pod, priority=old_priority))
         running = {0: (old,), 1: (BoundPod("etc-0", "n1", daemon.pod),)}
-        setting = Setting(cluster, Inventory(), (large, daemon), running=running, changes={0: True, 1: False})
-        return parts.surely_fine(setting, "node-loss", 1) is not None
+        setting = SimulatedSet(cluster, Inventory(), (large, daemon), running=running, changes={0: True, 1: False})
+        return parts.surely_fine(setting.member(1), "node-loss") is not None
 
     assert proven(5)
     assert not proven(6)

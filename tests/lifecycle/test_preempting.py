@@ -20,8 +20,8 @@ from kubesched_lint.sources.clusters.read import cluster_from
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import tiny_explorer
-from tests.lifecycle.made_settings import nodes
-from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.made_sets import nodes
+from tests.lifecycle.made_sets import workload as made
 from tests.lifecycle.simulated import apart, asking, cell, other, report_of, sketch, workload
 
 CLASSES = [
@@ -126,31 +126,31 @@ def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster,
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in (web, db)))
     web = replace(web, pod=replace(web.pod, priority=1000))
     workloads = [web, db]
-    story = Timeline(cluster, Inventory(), foreseen=workloads, preempting=True)
-    story.deploy(workloads, together=together)
-    tiny = tiny_explorer.TinyExplorer(cluster, workloads, [[story.admitted(w, 0)] for w in workloads], expected=True)
+    timeline = Timeline(cluster, Inventory(), foreseen=workloads, preempting=True)
+    timeline.deploy(workloads, together=together)
+    tiny = tiny_explorer.TinyExplorer(cluster, workloads, [[timeline.admitted(w, 0)] for w in workloads], expected=True)
     tiny.preempting = True
     ends = {frozenset()}
     if not together:
         ends = tiny.ends(ends, [0, 0], [web.replicas, 0])
     ends = tiny.ends(ends, [0, 0], [web.replicas, db.replicas])
-    assert _sets(story) == {_outcome(e, [0, 0]) for e in ends}
-    assert all(all(map(replays, trace(story.phases, end))) for end in story.states)
+    assert _sets(timeline) == {_outcome(e, [0, 0]) for e in ends}
+    assert all(all(map(replays, trace(timeline.phases, end))) for end in timeline.states)
     if rolls:
-        tiny.pods[0].append(story.admitted(web, 1))
-        story.rollout(with_new_template(web))
+        tiny.pods[0].append(timeline.admitted(web, 1))
+        timeline.rollout(with_new_template(web))
         ends = tiny.ends(ends, [1, 0], [web.replicas, db.replicas])
-        assert _sets(story) == {_outcome(e, [1, 0]) for e in ends}
+        assert _sets(timeline) == {_outcome(e, [1, 0]) for e in ends}
 
 
-def _sets(story: Timeline):
-    transitions = story.phases[-1].transitions
+def _sets(timeline: Timeline):
+    transitions = timeline.phases[-1].transitions
     return {
         tuple(
             (e.bound, e.pending, e.new, e.unready)
             for e in (counted(transitions, w, transitions.counts(state)) for w in transitions.desired_states)
         )
-        for state in story.states
+        for state in timeline.states
     }
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.admission.quotas import asked, canonical, in_words, required_by, unset
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
@@ -335,8 +335,8 @@ def test_counting_and_the_words_of_lint_agree():
     node = Node("n", {HOSTNAME: "n"}, allocatable={"cpu": 4000, "pods": 110})
     web = decode_workload(workload("Deployment", "web", 3), "default")
     limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": 2}),))
-    assert count(Setting((node,), limited, (web,)), "deploy", 0).most.pods == 2
-    assert count(Setting((node,), Inventory(), (web,)), "deploy", 0).is_fine
+    assert count(SimulatedSet((node,), limited, (web,)).member(0), "deploy").most.pods == 2
+    assert count(SimulatedSet((node,), Inventory(), (web,)).member(0), "deploy").is_fine
 
 
 def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():

@@ -11,7 +11,7 @@ import pytest
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle
 from kubesched_lint.engine.answers.cells import outcomes
-from kubesched_lint.engine.conformance import possible, predictions, story_of
+from kubesched_lint.engine.conformance import possible, predictions, timeline_of
 from kubesched_lint.engine.events.search.trace import replays, trace
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -38,9 +38,9 @@ def test_every_recorded_outcome_is_one_we_hold_possible(name, at_least):
 def test_the_recorded_draws_are_not_narrowed_away():
     """l2180 ended in three different ways in three runs; the set holds them all, as correlated outcomes."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2180")
-    _, _, story, phase = next(story_of(case))
+    _, _, timeline, phase = next(timeline_of(case))
     ends = outcomes(phase.transitions, phase.found.finals)
-    web, cache = story.numbers["DaemonSet", "default", "web"], story.numbers["Deployment", "default", "cache"]
+    web, cache = timeline.numbers["DaemonSet", "default", "web"], timeline.numbers["Deployment", "default", "cache"]
     pairs = {(e[web].bound, e[cache].bound) for e in ends}
     assert {(6, 0), (5, 1), (2, 2)} <= pairs
     assert (6, 2) not in pairs, "the two are at each other's expense"
@@ -55,7 +55,7 @@ def test_predictions_do_not_read_the_runs():
 def test_the_statefulset_of_an_old_revision_stays_stuck():
     """l2021: a waiting pod of the old revision is never replaced by the fixed template."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2021")
-    *_, (_, _, _, phase) = story_of(case)
+    *_, (_, _, _, phase) = timeline_of(case)
     (end,) = outcomes(phase.transitions, phase.found.finals)
     assert [(o.bound, o.pending, o.new) for o in end.values()] == [(0, 1, 0)]
 
@@ -73,33 +73,33 @@ def test_the_statefulset_of_an_old_revision_stays_stuck():
 )
 def test_who_makes_pods_anew_when_others_take_them(case_id, workload, phase_index, ends):
     case = next(c for c in map(json.loads, cases("lifecycles-midrollout")) if c["id"] == case_id)
-    found = next(possible(story, phase) for i, _, story, phase in story_of(case) if i == phase_index)
+    found = next(possible(timeline, phase) for i, _, timeline, phase in timeline_of(case) if i == phase_index)
     assert {(o.bound, o.pending, o.new, o.old) for o in found[workload]} == ends
 
 
 def test_a_trace_replays_and_a_forged_one_does_not():
     case = json.loads(cases("lifecycles")[3])
-    *_, (_, _, story, phase) = story_of(case)
-    parts = trace(story.phases, next(iter(phase.found.finals)))
+    *_, (_, _, timeline, phase) = timeline_of(case)
+    parts = trace(timeline.phases, next(iter(phase.found.finals)))
     assert all(map(replays, parts))
     forged = next(s for s in parts if any(step.what == "bind" for step, _ in s.steps))
     at = next(i for i, (step, _) in enumerate(forged.steps) if step.what == "bind")
     step, after = forged.steps[at]
     state = forged.start if at == 0 else forged.steps[at - 1][1]
-    wrong = [p for p in range(len(forged.oracle.index)) if p not in forged.oracle.candidate_nodes(state, step.slot)]
+    wrong = [p for p in range(len(forged.model.index)) if p not in forged.model.candidate_nodes(state, step.slot)]
     if wrong:
         steps = (*forged.steps[:at], (step._replace(position=wrong[0]), after))
-        assert not replays(type(forged)(forged.name, forged.oracle, forged.start, steps))
+        assert not replays(type(forged)(forged.name, forged.model, forged.start, steps))
 
 
 def test_five_hundred_seeded_runs_never_leave_the_sets():
     traces = 0
     for number, line in enumerate(cases("lifecycles") + cases("lifecycles-wide")):
         case = json.loads(line)
-        sets = [possible(story, phase) for _, _, story, phase in story_of(case)]
-        for i, _, story, phase in story_of(case, runs=6, seed=number):
-            traces += story.runs
+        sets = [possible(timeline, phase) for _, _, timeline, phase in timeline_of(case)]
+        for i, _, timeline, phase in timeline_of(case, runs=6, seed=number):
+            traces += timeline.runs
             for end in outcomes(phase.transitions, phase.found.finals):
-                for (kind, _, name), workload in story.numbers.items():
+                for (kind, _, name), workload in timeline.numbers.items():
                     assert end[workload] in sets[i][f"{kind}/{name}"], (case["id"], i)
     assert traces >= 500

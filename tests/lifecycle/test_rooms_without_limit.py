@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.bounds.bounds import most_beside
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
@@ -15,5 +15,5 @@ def test_a_pod_beside_another_on_nodes_that_tell_no_room():
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web, db = workload("Deployment", "web", 3, asking("1", **near)), workload("Deployment", "db", 1, asking("1"))
     nodes = tuple(Node(name, labels={HOSTNAME: name}, allocatable=None) for name in "abc")
-    setting = Setting(nodes, Inventory(), tuple(decode_workload(w, "default") for w in (web, db)))
-    assert most_beside(setting, 0, 3).pods == 3
+    setting = SimulatedSet(nodes, Inventory(), tuple(decode_workload(w, "default") for w in (web, db)))
+    assert most_beside(setting.member(0), 3).pods == 3

@@ -14,7 +14,7 @@ from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import tiny_explorer
-from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.made_sets import nodes, workload
 
 thorough = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -40,7 +40,7 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
     # Missed wake-ups are for the search alone: the tiny explorer's scheduler tries every pod at any time.
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in workloads))
     never_ready = [] if unready_from == "no" else [web.ref]
-    story = Timeline(
+    timeline = Timeline(
         cluster,
         Inventory(),
         foreseen=workloads,
@@ -49,10 +49,10 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
         kubernetes_version=version,
     )
     if unready_from == "deploy":
-        story.from_now_unready()
-    story.deploy(workloads, together=together)
+        timeline.from_now_unready()
+    timeline.deploy(workloads, together=together)
 
-    pods = [[story.admitted(w, 0)] for w in workloads]
+    pods = [[timeline.admitted(w, 0)] for w in workloads]
     tiny = tiny_explorer.TinyExplorer(cluster, workloads, pods, expected=expected, version=version)
     if unready_from == "deploy":
         tiny.unready = {0}
@@ -62,22 +62,22 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
         sizes[i] = w.replicas
         if not together or i == len(workloads) - 1:
             ends = tiny.ends(ends, [0] * len(workloads), sizes)
-    assert _sets(story) == {_outcome(e, [0] * len(workloads)) for e in ends}
+    assert _sets(timeline) == {_outcome(e, [0] * len(workloads)) for e in ends}
 
-    pods[0].append(story.admitted(web, 1))
+    pods[0].append(timeline.admitted(web, 1))
     if unready_from == "rollout":
-        story.from_now_unready()
+        timeline.from_now_unready()
         tiny.unready = {0}
-    story.rollout(with_new_template(web))
+    timeline.rollout(with_new_template(web))
     newest = [1] + [0] * (len(workloads) - 1)
     ends = tiny.ends(ends, newest, sizes)
-    assert _sets(story) == {_outcome(e, newest) for e in ends}
+    assert _sets(timeline) == {_outcome(e, newest) for e in ends}
 
 
-def _sets(story: Timeline):
-    transitions = story.phases[-1].transitions
+def _sets(timeline: Timeline):
+    transitions = timeline.phases[-1].transitions
     found = set()
-    for state in story.states:
+    for state in timeline.states:
         ends = [counted(transitions, desired, transitions.counts(state)) for desired in transitions.desired_states]
         found.add(tuple((e.bound, e.pending, e.new, e.unready) for e in ends))
     return found

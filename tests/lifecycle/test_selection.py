@@ -11,7 +11,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.postings import HeldTerms
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.events.start import coupling, setting
+from kubesched_lint.engine.events.start import coupling, simulated_set
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
@@ -37,7 +37,7 @@ class Counting:
 
 def asked_in_a_simulation(monkeypatch: pytest.MonkeyPatch, shape: str, size: int) -> int:
     files, counting = SHAPES[shape].make(size), Counting()
-    for module in (coupling, setting):
+    for module in (coupling, simulated_set):
         monkeypatch.setattr(module, "selects_pod", counting)
     cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
     simulate(manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default"), cluster, Options())

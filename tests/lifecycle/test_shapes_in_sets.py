@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BY_SCORES, FINE, UNKNOWN
-from kubesched_lint.engine.events.start.setting import Setting
 from kubesched_lint.engine.events.start.shapes import shape_in_set
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
@@ -24,11 +24,11 @@ from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 
-def setting_of(*manifests, nodes: int = 4, objects: Inventory | None = None) -> Setting:
+def simulated_set_of(*manifests, nodes: int = 4, objects: Inventory | None = None) -> SimulatedSet:
     labelled = [{HOSTNAME: f"n{i}", ZONE: "ab"[i % 2]} for i in range(nodes)]
     made = tuple(Node(n[HOSTNAME], n, allocatable={"cpu": 2000, "memory": 8 << 30, "pods": 9}) for n in labelled)
     workloads = (decode_workload(m, "default", None, i) for i, m in enumerate(manifests))
-    return Setting(made, objects or Inventory(), tuple(workloads))
+    return SimulatedSet(made, objects or Inventory(), tuple(workloads))
 
 
 def near(app: str, what: str = "podAffinity", key: str = HOSTNAME):
@@ -40,38 +40,38 @@ def deployments(*specs):
     return [workload("Deployment", f"w{i}", 1, {**asking("100m"), **spec}) for i, spec in enumerate(specs)]
 
 
-def alike(setting: Setting) -> set[tuple[int, int]]:
+def alike(setting: SimulatedSet) -> set[tuple[int, int]]:
     """Pairs of workloads of one shape."""
-    shapes = [shape_in_set(setting, i) for i in range(len(setting.workloads))]
+    shapes = [shape_in_set(setting.member(i)) for i in range(len(setting.workloads))]
     return {(i, j) for i, j in combinations(range(len(shapes)), 2) if shapes[i] == shapes[j] is not None}
 
 
 def test_a_star_is_one_shape_around_its_centre():
-    setting = setting_of(*deployments({}, near("w0"), near("w0"), near("w0")))
+    setting = simulated_set_of(*deployments({}, near("w0"), near("w0"), near("w0")))
     assert alike(setting) == {(1, 2), (1, 3), (2, 3)}
 
 
 def test_each_of_a_chain_is_another_shape():
-    assert not alike(setting_of(*deployments({}, near("w0"), near("w1"), near("w2"))))
+    assert not alike(simulated_set_of(*deployments({}, near("w0"), near("w1"), near("w2"))))
 
 
 def test_selectors_of_own_pods_only_are_alike():
     apart = [near(f"w{i}", "podAntiAffinity") for i in range(3)]
-    assert alike(setting_of(*deployments(*apart))) == {(0, 1), (0, 2), (1, 2)}
+    assert alike(simulated_set_of(*deployments(*apart))) == {(0, 1), (0, 2), (1, 2)}
 
 
 def test_who_is_selected_by_another_is_not_alike():
-    assert alike(setting_of(*deployments({}, {}, {}, near("w1", "podAntiAffinity")))) == {(0, 2)}
+    assert alike(simulated_set_of(*deployments({}, {}, {}, near("w1", "podAntiAffinity")))) == {(0, 2)}
 
 
 def test_what_runs_already_has_pods_of_its_own():
-    plain = setting_of(*deployments({}, {}))
+    plain = simulated_set_of(*deployments({}, {}))
     assert alike(plain) == {(0, 1)}
     assert not alike(replace(plain, running={0: (BoundPod("w0-x", "n0", plain.pods[0]),)}))
 
 
 def test_who_is_created_first_is_not_as_who_comes_later():
-    assert not alike(replace(setting_of(*deployments({}, {})), together=False))
+    assert not alike(replace(simulated_set_of(*deployments({}, {})), together=False))
 
 
 def mounting(*names: str):
@@ -80,9 +80,9 @@ def mounting(*names: str):
 
 def test_claims_that_differ_in_their_names_only_are_alike():
     claims = [Claim("default", f"c{i}", "s", request=1 << (30 + (i == 2))) for i in range(4)]
-    setting = setting_of(*deployments(*mounting("c0", "c1", "c2", "c3")), objects=Inventory(claims=tuple(claims)))
+    setting = simulated_set_of(*deployments(*mounting("c0", "c1", "c2", "c3")), objects=Inventory(claims=tuple(claims)))
     assert alike(setting) == {(0, 1), (0, 3), (1, 3)}
-    shared = setting_of(*deployments(*mounting("c0", "c1", "c1")), objects=Inventory(claims=tuple(claims)))
+    shared = simulated_set_of(*deployments(*mounting("c0", "c1", "c1")), objects=Inventory(claims=tuple(claims)))
     assert alike(shared) == {(1, 2)}
 
 
@@ -92,11 +92,11 @@ def test_a_claim_is_as_the_volume_that_is_kept_for_it():
         PersistentVolume(f"v{i}", "s", labels={ZONE: "ab"[i > 1]}, claim_ref=("default", f"c{i}", "")) for i in range(3)
     ]
     objects = Inventory(claims=tuple(claims), volumes=tuple(volumes))
-    setting = setting_of(*deployments(*mounting("c0", "c1", "c2", "c3")), objects=objects)
+    setting = simulated_set_of(*deployments(*mounting("c0", "c1", "c2", "c3")), objects=objects)
     assert alike(setting) == {(0, 1)}, "one has its volume elsewhere, another names a volume that is not kept for it"
 
 
-def drawn(random: Random) -> Setting:
+def drawn(random: Random) -> SimulatedSet:
     """Few workloads that ask for one of two things, so that many are alike."""
     found = []
     specs = []
@@ -114,7 +114,7 @@ def drawn(random: Random) -> Setting:
         if label and random.random() < 0.8:
             made["spec"]["template"]["metadata"]["labels"] = made["spec"]["selector"]["matchLabels"] = {"app": label}
         found.append(made)
-    return setting_of(*found, nodes=random.randint(2, 3))
+    return simulated_set_of(*found, nodes=random.randint(2, 3))
 
 
 def test_a_search_finds_the_same_for_workloads_of_one_shape():
@@ -140,7 +140,7 @@ def followed(monkeypatch):
 
     def ends(self, event, number, turn=0, **more):
         if isinstance(turn, turns.Aim):
-            found.append((event, self.setting.workloads[number].name))
+            found.append((event, self.simulated.workloads[number].name))
         return original(self, event, number, turn, **more)
 
     monkeypatch.setattr(Courses, "ends", ends)

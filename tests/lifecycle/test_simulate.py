@@ -273,13 +273,13 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     body["kind"] = "StatefulSet"
     (db,) = read_manifests([str(manifest(tmp_path, body))], options).inventory.workloads
     db = replace(db, strategy=replace(db.strategy, partition=2))
-    story = Timeline(read_cluster(str(THREE)).inventory.nodes, Inventory(), foreseen=[db])
-    story.deploy([db], together=True)
-    story.rollout(with_new_template(db))
-    for node in [n.name for n in story.nodes[:5]]:
-        phase = lose(story, [node])
+    timeline = Timeline(read_cluster(str(THREE)).inventory.nodes, Inventory(), foreseen=[db])
+    timeline.deploy([db], together=True)
+    timeline.rollout(with_new_template(db))
+    for node in [n.name for n in timeline.nodes[:5]]:
+        phase = lose(timeline, [node])
     for state in phase.found.finals:
-        end = outcome(phase.transitions, story.desired_states[0], phase.transitions.counts(state))
+        end = outcome(phase.transitions, timeline.desired_states[0], phase.transitions.counts(state))
         assert (end.bound, end.new, end.old) == (3, 1, 2)
 
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.lifecycle import nodes, workload
 from kubesched_lint.engine.controllers.replicaset import draws
 from kubesched_lint.engine.events.search.node_events import lose
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.events.states.pods_by_node import PodsByNode
 from kubesched_lint.engine.events.states.states import (
     PodCounts,
@@ -32,7 +32,7 @@ def check(transitions: Transitions, state: State) -> int:
     """How many controllers were passed over."""
     counts = transitions.counts(state)
     assert counts == tally(state)
-    standing, passed = transitions.oracle.standing, 0
+    standing, passed = transitions.model.standing, 0
     for desired in transitions.desired_states:
         if standing.nothing_to_create.get(desired.workload) is desired:
             passed += 1
@@ -46,13 +46,13 @@ def check(transitions: Transitions, state: State) -> int:
 @pytest.mark.parametrize("seed", range(6))
 def test_whoever_is_passed_over_would_do_nothing(seed: int) -> None:
     """After a deployment, a rollout of each and the loss of a node, in every order in which the moves are asked for."""
-    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
-    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
+    made = SimulatedSet(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    timeline = timeline_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
     for one in made.workloads:
-        story.rollout(with_new_template(one))
-    lose(story, ["n0"])
+        timeline.rollout(with_new_template(one))
+    lose(timeline, ["n0"])
     passed = 0
-    for phase in story.phases:
+    for phase in timeline.phases:
         for state in phase.found.parents:
             passed += check(phase.transitions, state)
             list(islice(phase.transitions.moves(state), 30))
@@ -100,13 +100,13 @@ def pod_types(slots: int) -> PodTypes:
 @pytest.mark.parametrize("seed", range(6))
 def test_after_each_move_no_controller_has_a_pod_to_create(seed: int) -> None:
     """Also where a binding lets nobody create any, so that nobody is asked."""
-    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
-    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
+    made = SimulatedSet(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    timeline = timeline_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
     for one in made.workloads:
-        story.rollout(with_new_template(one))
-    lose(story, ["n0"])
+        timeline.rollout(with_new_template(one))
+    lose(timeline, ["n0"])
     bound = 0
-    for phase in story.phases:
+    for phase in timeline.phases:
         for state in phase.found.parents:
             for step, after in islice(phase.transitions.moves(state), 30):
                 bound += step.what == "bind"

@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from tests.lifecycle import simulated
 
@@ -27,7 +27,7 @@ def test_with_the_same_labels(kind):
     raw = _job() if kind == "Job" else simulated.workload(kind, "web", 2, simulated.asking("1"))
     workload = decode_workload(raw, "default")
     world = World(Inventory(workloads=(workload,)), Cluster(Inventory(nodes=(NODE,)), kinds=frozenset(["Node"])))
-    assert same_values(setting_of(world).pods[0], world.member(workload).pod)
+    assert same_values(simulated_set_of(world).pods[0], world.member(workload).pod)
 
 
 @pytest.mark.parametrize("label", ["job-name", "batch.kubernetes.io/job-name"])

@@ -54,7 +54,7 @@ def test_no_trace_is_followed_for_a_cell_that_open_preemption_leaves_unknown(mon
     asked, followed = set(), Matrix._followed
 
     def noted(matrix, event, members, number, bounds):
-        asked.add((event, matrix.setting.workloads[number].name))
+        asked.add((event, matrix.simulated.workloads[number].name))
         return followed(matrix, event, members, number, bounds)
 
     monkeypatch.setattr(Matrix, "_followed", noted)

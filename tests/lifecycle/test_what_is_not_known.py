@@ -48,6 +48,30 @@ def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str,
     assert f"unknown: {cells} of {cells} cells (?), which the exit code does not count" in as_text(result, verbose=True)
 
 
+def test_no_scheduler_is_asked_about_pods_that_name_their_node() -> None:
+    """Their unknown scheduler skips them: a bound pod is in no queue (``pkg/scheduler/eventhandlers.go``)."""
+    objects = [workload("Deployment", "a", 2, {**spec, "nodeName": "n0"}) for spec in (asking("100m"), VOLCANO)]
+    known, named = (report_of(snapshot(*NODES, kinds=EVERYTHING), one) for one in objects)
+    assert said(named, "a") == said(known, "a")
+    assert (cell(named, "a", "deploy").verdict, cell(named, "a", "deploy").proven) == (FINE, True)
+    full = workload("Deployment", "a", 2, {**asking("1000"), "schedulerName": "volcano", "nodeName": "n0"})
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), full), "a", "deploy")
+    assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 0)
+
+
+def test_pods_wait_behind_a_gate_as_far_as_no_controller_removes_it() -> None:
+    gated = workload("Deployment", "a", 2, {**asking("100m"), "schedulingGates": [{"name": "example.com/wait"}]})
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), gated), "a", "deploy")
+    assert (found.verdict, found.proven, found.bound.most) == (BAD, False, 0)
+    assert "no controller removes the scheduling gate example.com/wait" in found.assumes
+
+
+def test_a_workload_without_pods_makes_nothing_else_uncertain() -> None:
+    other = workload("Deployment", "b", 0, VOLCANO)
+    report = report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 2, asking("1500m")), other)
+    assert not [premise for premise in cell(report, "a", "deploy").assumes if "b, although" in premise]
+
+
 def test_pods_that_the_api_server_refuses_are_refused_whoever_schedules_them() -> None:
     refused = workload("Deployment", "a", 2, {**VOLCANO, "runtimeClassName": "none-such"})
     found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), refused), "a", "deploy")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
@@ -48,8 +48,8 @@ def spread(app: str):
     }
 
 
-def setting(*manifests) -> Setting:
-    return Setting(cluster(), Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+def setting(*manifests) -> SimulatedSet:
+    return SimulatedSet(cluster(), Inventory(), tuple(decode_workload(m, "default") for m in manifests))
 
 
 def database(replicas: int = 2):
@@ -59,22 +59,22 @@ def database(replicas: int = 2):
 
 def test_those_that_may_not_go_there_fill_no_node():
     crowded = setting(database(), workload("Deployment", "web", 40, asking("500m")))
-    assert count(crowded, "deploy", 0).is_fine
-    assert count(crowded, "node-loss", 0).least.pods == 1
+    assert count(crowded.member(0), "deploy").is_fine
+    assert count(crowded.member(0), "node-loss").least.pods == 1
 
 
 def test_a_workload_of_one_pod_a_node_takes_no_more_of_a_node_than_that():
     edge = workload("Deployment", "edge", 6, {**asking("1500m"), **apart("edge", HOSTNAME)})
     web = workload("Deployment", "web", 6, asking("400m"))
-    assert count(setting(web, edge), "deploy", 0).is_fine
+    assert count(setting(web, edge).member(0), "deploy").is_fine
     anywhere = workload("Deployment", "edge", 16, asking("1900m"))
-    assert not count(setting(web, anywhere), "deploy", 0).is_fine
+    assert not count(setting(web, anywhere).member(0), "deploy").is_fine
 
 
 def test_others_fill_no_more_than_can_run_of_them():
     """Of sixteen pods of 1500m two fit on each worker, which leaves 1000m there."""
     web = workload("Deployment", "web", 6, asking("400m"))
-    assert count(setting(web, workload("Deployment", "edge", 16, asking("1500m"))), "deploy", 0).is_fine
+    assert count(setting(web, workload("Deployment", "edge", 16, asking("1500m"))).member(0), "deploy").is_fine
 
 
 def test_a_pod_fills_one_resource_of_one_node():
@@ -83,15 +83,15 @@ def test_a_pod_fills_one_resource_of_one_node():
     web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
     big = workload("Deployment", "big", 10, asking("2"))
     big["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "4Gi"
-    assert count(setting(web, big), "deploy", 0).is_fine
+    assert count(setting(web, big).member(0), "deploy").is_fine
     big["spec"]["replicas"] = 12
-    assert not count(setting(web, big), "deploy", 0).is_fine
+    assert not count(setting(web, big).member(0), "deploy").is_fine
 
 
 def test_the_least_full_domain_of_a_spread_has_its_share_of_pods_only():
     web = workload("Deployment", "web", 9, {**asking("1200m"), **spread("web")})
-    assert count(setting(web), "deploy", 0).is_fine
-    assert not count(setting(web, workload("Deployment", "b", 6, asking("1500m"))), "deploy", 0).is_fine
+    assert count(setting(web).member(0), "deploy").is_fine
+    assert not count(setting(web, workload("Deployment", "b", 6, asking("1500m"))).member(0), "deploy").is_fine
 
 
 def test_the_other_autoscaler_is_not_at_its_maximum_when_this_one_is():
@@ -100,9 +100,9 @@ def test_the_other_autoscaler_is_not_at_its_maximum_when_this_one_is():
     web, other = workload("Deployment", "web", 4, asking("500m")), workload("Deployment", "b", 2, asking("3500m"))
     plain = setting(web, other)
     other_ref = plain.workloads[1].ref
-    assert count(plain, "deploy", 0).is_fine
+    assert count(plain.member(0), "deploy").is_fine
     grown = replace(plain, scalers={1: Autoscaler("default", "b", other_ref, 2, 20)})
-    assert count(grown, "deploy", 0).is_fine
+    assert count(grown.member(0), "deploy").is_fine
 
 
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain", "deploy"])
@@ -221,9 +221,9 @@ def test_one_in_each_zone_fills_no_more_of_the_zones_for_nodes_without_one():
     web = workload("Deployment", "web", 1, {**asking("2"), "nodeSelector": {ZONE: "a"}})
     edge = workload("Deployment", "edge", 14, {**asking("2"), **apart("edge", ZONE)})
     workloads = tuple(decode_workload(m, "default") for m in (web, edge))
-    assert count(Setting((*cluster(), bare), Inventory(), workloads), "deploy", 0).is_fine
+    assert count(SimulatedSet((*cluster(), bare), Inventory(), workloads).member(0), "deploy").is_fine
     free = decode_workload(workload("Deployment", "edge", 14, asking("2")), "default")
-    assert not count(Setting((*cluster(), bare), Inventory(), (workloads[0], free)), "deploy", 0).is_fine
+    assert not count(SimulatedSet((*cluster(), bare), Inventory(), (workloads[0], free)).member(0), "deploy").is_fine
 
 
 def test_a_surging_daemonset_needs_room_for_two_on_each_of_its_nodes():
@@ -232,8 +232,8 @@ def test_a_surging_daemonset_needs_room_for_two_on_each_of_its_nodes():
     web = workload("Deployment", "web", 16, asking("1"))
     for cpu, stuck in (("2500m", True), ("2", False)):
         agent = workload("DaemonSet", "agent", None, asking(cpu), updateStrategy=strategy)
-        found = count(setting(agent, web), "rollout", 0)
+        found = count(setting(agent, web).member(0), "rollout")
         assert not found.least.pods
         assert found.always_stuck is stuck
     replacing = workload("DaemonSet", "agent", None, asking("2500m"))
-    assert not count(setting(replacing, web), "rollout", 0).always_stuck
+    assert not count(setting(replacing, web).member(0), "rollout").always_stuck

@@ -9,12 +9,12 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import drivers, may_be_preempted
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, SchedulerProfile
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.world import World
@@ -38,8 +38,8 @@ def test_a_pod_that_is_evicted_and_made_anew_may_evict_a_third_elsewhere():
     """Strong drives middle from n0; made anew, middle drives big from n1, where web fits then beside it."""
     others = (_other("middle", 600, 50, "n0"), _other("big", 900, 10, "n1"))
     strong, web = _made("strong", "900m", "n0", priority=100), _made("web", "400m", "n1")
-    setting = Setting(NODES, Inventory(pods=others), (strong, web))
-    assert count(setting, "deploy", 1).most.pods == 1
+    setting = SimulatedSet(NODES, Inventory(pods=others), (strong, web))
+    assert count(setting.member(1), "deploy").most.pods == 1
     found = Matrix(setting, Effort(states=3000, runs=2)).cell("deploy", 1)
     assert (found.verdict == BAD, found.bound.most) == (False, 1)
 
@@ -61,13 +61,13 @@ def test_who_never_preempts_evicts_nobody_in_either(spec, objects):
     cluster = Cluster(Inventory(nodes=NODES, pods=(pod,)), kinds=frozenset(["Node", "Pod"]))
     world = World(Inventory(workloads=(strong,), schedulers=objects.schedulers), cluster)
     assert staying_beside_set(world).pods == (pod,)
-    setting = setting_of(world)
+    setting = simulated_set_of(world)
     assert (list(guests_of(setting).weaker_kinds), list(guests_of(setting).weaker([0]))) == ([], [])
-    assert (drivers(setting), may_be_preempted(setting, 0)) == (frozenset(), False)
+    assert (drivers(setting), may_be_preempted(setting.member(0))) == (frozenset(), False)
 
 
 def test_a_pod_that_a_finalizer_keeps_makes_no_room_in_either():
     kept = _other("kept", 500, 0, "n0", terminating=True, kept_by_finalizers=True)
-    setting = Setting(NODES, Inventory(pods=(kept,)), (_made("strong", "900m", "n0", priority=100),))
+    setting = SimulatedSet(NODES, Inventory(pods=(kept,)), (_made("strong", "900m", "n0", priority=100),))
     assert not guests_of(setting).weaker_kinds
-    assert count(setting, "deploy", 0).most.pods == 0
+    assert count(setting.member(0), "deploy").most.pods == 0

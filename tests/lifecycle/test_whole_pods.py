@@ -6,7 +6,7 @@ import yaml
 
 from kubesched_lint.engine.answers.cells import BAD, FINE
 from kubesched_lint.engine.bounds.counted import count
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node
@@ -25,8 +25,8 @@ def nodes(*cores: int, zones: str = "abc") -> tuple[Node, ...]:
     )
 
 
-def setting(at: tuple[Node, ...], *manifests) -> Setting:
-    return Setting(at, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+def setting(at: tuple[Node, ...], *manifests) -> SimulatedSet:
+    return SimulatedSet(at, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
 
 
 def near(app: str, key: str = ZONE) -> dict:
@@ -37,17 +37,17 @@ def near(app: str, key: str = ZONE) -> dict:
 def test_pods_that_are_not_whole_fill_nothing():
     """6 nodes are full for 1500m with more than 2500m on them: two pods of 2 cores each, and 10 pods fill 5."""
     web, rest = workload("Deployment", "web", 1, asking("1500m")), workload("Deployment", "rest", 10, asking("2"))
-    assert count(setting(nodes(*[4] * 6), web, rest), "deploy", 0).is_fine
+    assert count(setting(nodes(*[4] * 6), web, rest).member(0), "deploy").is_fine
     more = workload("Deployment", "rest", 12, asking("2"))
-    assert not count(setting(nodes(*[4] * 6), web, more), "deploy", 0).is_fine
+    assert not count(setting(nodes(*[4] * 6), web, more).member(0), "deploy").is_fine
 
 
 def test_a_domain_is_closed_by_pods_on_all_of_its_nodes():
     """A pod a zone, of 8 cores and twice 2: eight pods of a core fill four small nodes, and no whole zone."""
     web = workload("Deployment", "web", 3, {**asking("1"), **apart("web")})
     at = nodes(*[8] * 3, *[2] * 6)
-    assert count(setting(at, web, workload("Deployment", "rest", 8, asking("1"))), "deploy", 0).is_fine
-    assert not count(setting(at, web, workload("Deployment", "rest", 12, asking("1"))), "deploy", 0).is_fine
+    assert count(setting(at, web, workload("Deployment", "rest", 8, asking("1"))).member(0), "deploy").is_fine
+    assert not count(setting(at, web, workload("Deployment", "rest", 12, asking("1"))).member(0), "deploy").is_fine
 
 
 def unlabelled():
@@ -97,9 +97,9 @@ def test_a_replaced_pod_may_look_for_the_one_that_goes():
     """On a drained node stands the old one, and the new one may overlook that it is gone."""
     web = workload("Deployment", "web", 1, {**asking("1"), "affinity": near("web", HOSTNAME)})
     at = setting(nodes(*[4] * 27), web, workload("Deployment", "rest", 40, asking("1")))
-    assert count(at, "deploy", 0).is_fine
-    assert not count(at, "drain", 0).is_fine
-    assert not count(at, "rollout", 0).is_fine
+    assert count(at.member(0), "deploy").is_fine
+    assert not count(at.member(0), "drain").is_fine
+    assert not count(at.member(0), "rollout").is_fine
 
 
 def test_old_pods_stand_beside_new_ones_that_do_not_see_them():

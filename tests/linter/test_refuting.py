@@ -14,7 +14,7 @@ from kubesched_lint.engine.bounds import counting
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing import attempts, placing
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts import matrix
 from kubesched_lint.engine.verdicts.matrix import Matrix
@@ -166,8 +166,8 @@ def test_every_definition_of_an_object_is_run_as_it_is_written(quiet):
 def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
     """Planted: counting that calls everything fine."""
 
-    def fine(setting, event, number):
-        wanted = setting.wanted(number)
+    def fine(member, event):
+        wanted = member.wanted
         return EventBounds(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
 
     monkeypatch.setattr(counting, "count", fine)
@@ -188,7 +188,7 @@ def test_one_refuter_answers_a_rule_and_a_cell(quiet):
     of_rule, of_cell = replace(said, of=world.as_deployed), replace(said, number=0)
     doubt = "2 > 1; yet a run of the model binds 2 of 2. Please report this bug in kubesched-lint"
     assert Refuter(world).doubt(of_rule) == doubt
-    assert Refuter(world, Matrix(setting_of(world))).doubt(of_cell) == doubt
+    assert Refuter(world, Matrix(simulated_set_of(world))).doubt(of_cell) == doubt
 
 
 def test_what_is_placed_beside_it_beats_a_cell_and_no_rule(quiet):
@@ -196,10 +196,10 @@ def test_what_is_placed_beside_it_beats_a_cell_and_no_rule(quiet):
     manifests, cluster = read(deployment("api", 8), deployment("web", 2))
     world = World(manifests.inventory, cluster)
     web = next(w for w in world.as_deployed if w.name == "web")
-    number = setting_of(world).workloads.index(web)
+    number = simulated_set_of(world).workloads.index(web)
     at_least = Claim("there is room", "deploy", wanted=2, least=2, most=2)
     assert not Refuter(world).doubt(replace(at_least, of=(web,)))
-    assert "binds 0 of 2" in Refuter(world, Matrix(setting_of(world))).doubt(replace(at_least, number=number))
+    assert "binds 0 of 2" in Refuter(world, Matrix(simulated_set_of(world))).doubt(replace(at_least, number=number))
 
 
 def test_what_admission_refuses_is_not_created_in_a_run():

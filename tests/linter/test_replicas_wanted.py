@@ -9,6 +9,7 @@ import pytest
 from kubesched_lint import lint, load_cluster
 
 LABELS = {"matchLabels": {"app": "web"}}
+CPU = ("spec", "template", "spec", "containers", 0, "resources")
 ROOM = {"allocatable": {"cpu": "4", "pods": "99"}}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": ROOM}
 
@@ -48,3 +49,37 @@ def test_the_label_says_what_sets_the_number(
     cluster = load_cluster(objects=[NODE, *([running] if running else [])])
     (found,) = lint(objects=objects, cluster=cluster, select=["hostport-replicas-exceed-nodes"]).findings
     assert [place.label for place in found.related] == [label]
+
+
+@pytest.mark.parametrize(
+    ("is_written", "at", "related"),
+    [(True, ("spec", "maxReplicas"), "what each pod requests"), (False, (*CPU, "requests", "cpu"), None)],
+)
+def test_the_maximum_is_blamed_or_the_request_where_only_the_cluster_has_it(
+    is_written: bool, at: tuple[str | int, ...], related: str | None
+) -> None:
+    """A line with the workload's name told nobody what to edit."""
+    asking = web(2)
+    asking["spec"]["template"]["spec"]["containers"] = [
+        {"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "1"}}}
+    ]
+    ours, theirs = ([scaler(2, 9)], []) if is_written else ([], [scaler(2, 9)])
+    cluster = load_cluster(objects=[NODE, *theirs])
+    (found,) = lint(objects=[asking, *ours], cluster=cluster, select=["scale-to-hpa-max-pending"]).findings
+    assert (found.at, found.object.kind) == (at, "Deployment")
+    assert [place.label for place in found.related] == ([related] if related else [])
+
+
+@pytest.mark.parametrize(("cpu", "help_"), [("3", "run at most 2 replicas (with "), ("9", "ask for less, or raise ")])
+def test_no_help_says_to_run_no_replica(cpu: str, help_: str) -> None:
+    asking = web(4)
+    pod = asking["spec"]["template"]["spec"]
+    pod["containers"] = [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": cpu}}}]
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": "default"},
+        "spec": {"hard": {"requests.cpu": "7"}},
+    }
+    (found,) = lint(objects=[asking, quota], select=["quota-refuses-pods"]).findings
+    assert found.help.startswith(help_)

@@ -294,3 +294,9 @@ def test_what_keeps_pods_apart_is_no_lack_of_cpu(pod: str, cause: str, reason: s
     assert finding.message.endswith(f"2 fit on the 2 nodes it can use, even when empty ({reason})")
     assert "cpu" not in f"{finding.help} {finding.evidence.text}"
     assert found(web(cpu="3"))["resource-insufficient-free"].message.endswith("(cpu 3 each)")
+
+
+def test_that_gates_hold_pods_back_is_said_once_and_is_no_proof() -> None:
+    """A gate is there for a controller to remove it, and no file shows whether one does."""
+    findings = found(web(pod="schedulingGates: [{name: example.com/wait}],"))
+    assert {rule: finding.severity.word for rule, finding in findings.items()} == {"scheduling-gate-stuck": "warning"}

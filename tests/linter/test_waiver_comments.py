@@ -136,7 +136,7 @@ def events(text: str) -> list[str]:
 
 @given(st.lists(st.tuples(PIECES, MARKS), min_size=1, max_size=12))
 def test_a_comment_is_what_can_change_without_changing_the_data(parts: list[tuple[str, str]]) -> None:
-    """The oracle is the parser: other words in a comment leave what is parsed as it is, in a scalar they do not."""
+    """The model is the parser: other words in a comment leave what is parsed as it is, in a scalar they do not."""
     lines = [piece + mark for piece, mark in parts]
     text = "\n".join(lines)
     try:

@@ -12,7 +12,7 @@ from kubesched_lint.engine.answers.event_bounds import EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
@@ -170,13 +170,13 @@ class _Cut(Matrix):
     courses = _ends  # type: ignore[assignment]
 
     def counted(self, event: str, place: int) -> EventBounds:
-        return self.counting.bounds(event, group_in(self.setting, event, place), place)
+        return self.counting.bounds(event, group_in(self.simulated.member(place), event), place)
 
 
 def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:
     """A cell whose search ends at its limit of work shows the bounds that counting has found."""
     world = World(scene.manifests.inventory, without_transient(scene.cluster), scene.manifests.premises(scene.options))
-    matrix = _Cut(setting_of(accepted(world)), scene.effort)
+    matrix = _Cut(simulated_set_of(accepted(world)), scene.effort)
     for number, workload in enumerate(matrix.whole.workloads):
         place = matrix.place(number)
         for event in EVENTS if place is not None else ():

@@ -21,7 +21,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN, ClusterO
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.explaining import bad_ends
+from kubesched_lint.explaining.ends import bad_ends
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -73,7 +73,7 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def simulated(self) -> SimulationReport:
         """Every event that ``lint`` asks about; ``cells`` has them by workload."""
-        with patch.object(run, "_SKEW_NODES", -1):  # no verdict, and half of the time
+        with patch.object(run, "MOST_SKEWED", -1):  # no verdict, and half of the time
             return run.simulate(self.manifests, self.cluster, self.options, self.events, self.effort)
 
     @cached_property

@@ -38,15 +38,24 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: Path) -> None:
     lines = called("plan", ".", cwd=repo).stdout.splitlines()
-    assert lines[0] == "after this change 1 rollout cannot end on these nodes: platform/edge-cache"
+    assert lines[0] == "after this change a later rollout cannot end on these nodes: platform/edge-cache"
     assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 2 warnings new"
-    assert re.fullmatch(r"Changed from HEAD \(\w{12}\) to the work tree", lines[3])
-    rows = [line.split()[0] for line in lines[4:] if re.match(r"  \S", line)]
+    assert lines[2] == "does not block: how it ended before is unknown; --fail-on warning blocks it"
+    assert re.fullmatch(r"Changed from HEAD \(\w{12}\) to the work tree", lines[4])
+    rows = [line.split()[0] for line in lines[5:] if re.match(r"  \S", line)]
     assert rows[:3] == ["platform/edge-cache", "shop/search", "platform/kafka"]
     assert "  platform/edge-cache  updated, starts no rollout  platform/healthy.yaml:8" in lines
     assert "    maxSurge 0 → 1, maxUnavailable 1 → 0" in lines
     assert any(line.startswith("    help: set maxSurge: 0 and maxUnavailable: 1") for line in lines)
     assert "prod and staging" in lines[-1]
+
+
+def test_the_sign_and_the_exit_code_say_the_same(repo: Path) -> None:
+    """⛔ above a run that passes was read as a mistake of the tool."""
+    for gate, code, sign in (("worse", 0, "⚠️"), ("warning", 1, "⛔"), ("never", 0, "⚠️")):
+        done = called("plan", ".", "--fail-on", gate, "--format", "markdown", cwd=repo)
+        assert (done.returncode, done.stdout.splitlines()[1].split()[1]) == (code, sign)
+        assert ("does not block: " in done.stdout) is (code == 0)
 
 
 def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
@@ -84,12 +93,12 @@ def test_text_comment_and_page_say_the_same(repo: Path) -> None:
     text = called("plan", ".", cwd=repo).stdout
     comment = re.sub(r"\\(.)", r"\1", html.unescape(called("plan", ".", "--format", "markdown", cwd=repo).stdout))
     page = html.unescape(called("plan", ".", "--format", "html", cwd=repo).stdout)
-    said = [line.strip() for line in text.splitlines()[4:-2] if line.strip() and line.strip() != "Elsewhere"]
+    said = [line.strip() for line in text.splitlines()[5:-2] if line.strip() and line.strip() != "Elsewhere"]
     for line in said:
         for part in re.split(r" {2,}", line):
             assert part in comment, part
             assert part in page, part
-    for line in text.splitlines()[:2]:
+    for line in text.splitlines()[:3]:
         assert line in comment
         assert line in page
 
@@ -129,7 +138,7 @@ def apart(replicas: int, **strategy: Any) -> dict[str, Any]:
 def test_a_strategy_with_which_no_rollout_ends_fails_whatever_else_may_not(tmp_path: Path) -> None:
     before, after = apart(3, maxSurge=0, maxUnavailable=1), apart(3, maxSurge=1, maxUnavailable=0)
     plan = plan_of([before], [after])
-    assert result(plan) == "after this change 1 rollout can never end: shop/web"
+    assert result(plan) == "after this change a later rollout can never end: shop/web"
     assert not plan.stuck, "the change starts no rollout"
     assert plan.is_worse
     (one,) = plan.never_end
@@ -187,7 +196,7 @@ def test_two_certain_ends_stand_in_the_first_line_and_a_workload_once() -> None:
     hung = [apart(3, maxSurge=0, maxUnavailable=1), apart(3, maxSurge=1, maxUnavailable=0)]
     plan = plan_of([hung[0]], [hung[1], named(apart(5), "api")])
     first = result(plan)
-    assert first == "after this change 2 pods stay Pending: shop/api; 1 rollout can never end: shop/web"
+    assert first == "after this change 2 pods stay Pending: shop/api; a later rollout can never end: shop/web"
     started = json.loads(json.dumps(hung[1]).replace("web:1", "web:2"))
     first = result(plan_of([hung[0], named(hung[0], "db")], [started, named(hung[1], "db"), named(apart(5), "api")]))
     assert first == "after this change 2 rollouts can never end: shop/web, shop/db; 2 pods stay Pending: shop/api"
@@ -298,7 +307,7 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 
 def test_json_has_the_first_line(repo: Path) -> None:
     value = found(called("plan", ".", "--events", "rollout", "--format", "json", cwd=repo))
-    assert value["result"].startswith("after this change 1 rollout cannot end")
+    assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
 

@@ -67,7 +67,7 @@ def test_no_other_architecture_is_proposed(findings_of: Findings, deployment: Wr
 
 def test_the_nearest_label_is_the_first_proposal(findings_of: Findings, deployment: Writer) -> None:
     near = findings_of(deployment(pod="nodeSelector: {pool: genral}"), TODAY)["nodeselector-matches-nothing"]
-    assert near.help.startswith("ask for the label that nodes have")
+    assert near.help.startswith("write pool=general, or ask for a label that nodes have")
     far = findings_of(deployment(pod="nodeSelector: {colour: blue}"), TODAY)["nodeselector-matches-nothing"]
     assert far.help.startswith("label nodes with colour=blue")
     system = findings_of(deployment(pod="nodeSelector: {karpenter.sh/capacity-type: spot}"), TODAY)

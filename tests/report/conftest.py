@@ -77,10 +77,10 @@ SUMMARY = Summary(
 EXCEEDS = Finding(
     rule="anti-affinity-exceeds-domains",
     severity=Severity.ERROR,
-    message="3 replicas of Deployment shop/cache stay Pending forever: each of the 6 must be alone in its "
-    f"topology.kubernetes.io/zone, and the nodes it can use have 3 ({ZONES})",
-    help="run at most 3 replicas, add nodes in further domains, or spread with topologySpreadConstraints, which allow "
-    "more than one replica a domain",
+    message="3 of 6 pods of Deployment shop/cache stay Pending: each needs a zone of its own, and there are 3 that it "
+    "can use",
+    help="run at most 3 replicas, add nodes in further zones, or spread with topologySpreadConstraints, which allow "
+    "more than one pod per zone",
     evidence=proof(
         f"demand 6 > supply 3 zones ({ZONES})",
         demand=6,

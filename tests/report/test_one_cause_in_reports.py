@@ -295,6 +295,10 @@ def test_overlays_that_render_one_line_are_all_named() -> None:
     assert re.search(r"^ *--> \S+ \(overlays/dev, overlays/prod, overlays/test\)$", text, re.MULTILINE)
     known = replace(folded, summary=Summary(environments=("dev", "prod", "test")))
     assert " (dev, prod, test)\n" in "".join(as_text.render(known, RenderContext()))
+    for module in (as_markdown, as_html):
+        shown = "".join(module.render(known, RenderContext()))
+        assert "dev, prod, test" in shown, module.__name__
+        assert "more of the same cause" not in shown, "one answer, said once"
     for module in (as_markdown, as_github, as_sarif, as_html):
         shown = "".join(module.render(folded, RenderContext()))
         assert shown.count("overlays/") >= 3, module.__name__

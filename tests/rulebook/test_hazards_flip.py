@@ -66,7 +66,6 @@ PARTLY_FLIPPED = {
     "podgroup-ignored": "one example marks the name, for a feature gate, which is of the cluster",
     "pool-limit-reached": "one example marks the name, for replicas that are an autoscaler's",
     "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",
-    "scale-to-hpa-max-pending": "two examples mark the name, for replicas that are an autoscaler's",
     "set-does-not-fit": "one example is two DaemonSets: they have no replicas to lower",
 }
 """Cards of which one or two examples mark an object as a whole, while the others are flipped."""
@@ -82,6 +81,7 @@ AROUSED = {
     ("pods-without-requests", "api-would-reject"): "a pod without containers is refused",
     ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
     ("scale-out-stays-pending", "hpa-measures-no-request"): "without a request there is nothing to measure",
+    ("scale-to-hpa-max-pending", "api-would-reject"): "an autoscaler without a maximum is refused",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",
     ("waiver-expired", "spread-selector-noop"): "what the waiver hid is to be seen again",

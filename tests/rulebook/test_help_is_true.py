@@ -66,7 +66,7 @@ def found(example: Example) -> tuple[Finding, ...]:
 def advised() -> Iterator[tuple[Example, Finding, re.Match[str], str, str]]:
     for rule in BOOK:
         texts = "".join(rule.helps.values())
-        if not re.search(r"run at most|lower \{bound\}|minCount to", texts):
+        if not re.search(r"run at most|\{fewer\}|lower \{bound\}|minCount to", texts):
             continue
         for example in examples(BOOK.card(rule.slug)):
             for finding in (f for f in found(example) if f.rule == rule.slug):

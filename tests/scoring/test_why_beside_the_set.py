@@ -43,7 +43,7 @@ def test_what_the_set_takes_first_is_gone() -> None:
         "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
-    assert any("2 pods of the other manifests were placed first, in kubectl order" in note for note in found.notes)
+    assert any("2 pods of the other manifests were placed first, in one possible order" in note for note in found.notes)
     assert cell(report_of(SMALL, FILLER, WEB), "web", "deploy").verdict != FINE
 
 

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.events.states import holdings
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.devices import (
@@ -108,10 +108,10 @@ def test_searches_with_the_allocators_own_choice_end_as_the_reference(monkeypatc
     makers = {with_choices: (0, 9), with_partitions: (0, 3, 5), with_shares: (0, 3)}
     compared = 0
     for world in (maker(seed) for maker, seeds in makers.items() for seed in seeds):
-        setting, truth = setting_of(Reading(world).believed), outcomes(world)
+        setting, truth = simulated_set_of(Reading(world).believed), outcomes(world)
         members = range(len(setting.workloads))
-        story = story_of(setting, members, expected=False, most_states=4_000)
-        found = EventOutcomes(setting, members, [story], ())
+        timeline = timeline_of(setting, members, expected=False, most_states=4_000)
+        found = EventOutcomes(setting, members, [timeline], ())
         for number in members:
             ends = found.ends("deploy", number)
             assert setting.names_devices

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from kubesched_lint.commands.audit.running_cluster import ReplicaGroup
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.audit.running_cluster import ReplicaGroup
-    from kubesched_lint.engine.cluster.state import ClusterState
 
 _WHOLE = 1 << 60
 """What all lost pods together ask for of one resource: shares of it are integers, so that nothing is rounded up."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +20,9 @@ from kubesched_lint.engine.admission.schedulers import owner_selector
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
+from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import Pod
@@ -29,10 +31,6 @@ from kubesched_lint.engine.scenario.others.running import all_running_pods
 from kubesched_lint.engine.scheduler.framework import message, static_reach
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.findings import Severity
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-    from kubesched_lint.engine.cluster.state import ClusterState
 
 
 class _Left(NamedTuple):

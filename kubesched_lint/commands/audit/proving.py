@@ -11,21 +11,20 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster
+from kubesched_lint.commands.limits import MOST_STATES
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.limits import MOST_PODS
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 
-_STATES = 2_000
-"""States of one search."""
 _MAKER = "ReplicaSet"
 """Stands for every controller: it makes all pods at once, so that no order of other controllers is left out."""
 
@@ -44,11 +43,11 @@ def surely_waiting(
     now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]], asked: Sequence[int]
 ) -> dict[int, Waits]:
     """Return for some places in ``gone`` how many lost pods of the group wait after the loss, for every order."""
-    setting = _after(now, lost, gone)
-    return {number: _waits(setting, number) for number in asked}
+    simulated = _after(now, lost, gone)
+    return {number: _waits(simulated.member(number)) for number in asked}
 
 
-def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> Setting:
+def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[ReplicaGroup, int]]) -> SimulatedSet:
     """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
     makers = [_maker(number, group, pods) for number, (group, pods) in enumerate(gone)]
     waiting: dict[Pod, list[Workload]] = {}
@@ -56,33 +55,35 @@ def _after(now: RunningCluster, lost: frozenset[str], gone: Sequence[tuple[Repli
         name = f"waiting-{bound.name}"
         waiting.setdefault(bound.pod, []).append(Workload(_MAKER, bound.namespace, name, bound.pod))
     makers += [replace(alike[0], replicas=len(alike)) for alike in waiting.values()]
-    return replace(setting_of(now.without(lost)), workloads=tuple(makers))
+    return replace(simulated_set_of(now.without(lost)), workloads=tuple(makers))
 
 
 def _maker(number: int, group: ReplicaGroup, pods: int) -> Workload:
     return Workload(_MAKER, group.pod.namespace, f"{group.ref.name}-{number}", group.pod, replicas=pods)
 
 
-def _waits(setting: Setting, number: int) -> Waits:
-    members = group_of(setting, number)
-    scope = preemption_scope(setting, members)
-    wanted, most = setting.workloads[number].replicas, count(setting, "deploy", number).most
-    if setting.pods[number].group or scope.uncounted:
+def _waits(member: SimulatedMember) -> Waits:
+    simulated = member.set
+    members = group_of(member)
+    scope = preemption_scope(simulated, members)
+    wanted, most = member.workload.replicas, count(member, "deploy").most
+    if member.pod.group or scope.uncounted:
         return Waits(0)
     counted = Waits(max(wanted - most.pods, 0), most.why)
-    can_follow = not (scope.strong or scope.open_ or quota_short(setting) or setting.need_devices(members))
-    return max(counted, _searched(setting, members, number), key=lambda one: one.pods) if can_follow else counted
+    can_follow = not (scope.strong or scope.open_ or quota_short(simulated) or simulated.need_devices(members))
+    return max(counted, _searched(member, members), key=lambda one: one.pods) if can_follow else counted
 
 
-def _searched(setting: Setting, members: tuple[int, ...], number: int) -> Waits:
+def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:
     """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one."""
-    pods = sum(setting.wanted(i) for i in members)
-    if len(setting.nodes) > MOST_NODES or pods > MOST_PODS:
+    simulated = member.set
+    pods = sum(simulated.member(i).wanted for i in members)
+    if len(simulated.nodes) > MOST_NODES or pods > MOST_PODS:
         return Waits(0)
-    guests = guests_of(setting).hosted
-    story = story_of(setting, members, expected=False, most_states=_STATES, guests=guests)
-    if not story.sound or not story.states:
+    guests = guests_of(simulated).hosted
+    timeline = timeline_of(simulated, members, expected=False, most_states=MOST_STATES, guests=guests)
+    if not timeline.sound or not timeline.states:
         return Waits(0)
-    at = story.numbers[setting.workloads[number].key]
-    most = max(story.pod_types.bound_by_workload(state).get(at, 0) for state in story.states)
-    return Waits(setting.wanted(number) - most, "no scheduler binds more of them, in any order")
+    at = timeline.numbers[member.workload.key]
+    most = max(timeline.pod_types.bound_by_workload(state).get(at, 0) for state in timeline.states)
+    return Waits(member.wanted - most, "no scheduler binds more of them, in any order")

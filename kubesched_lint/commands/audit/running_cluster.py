@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
@@ -12,27 +11,24 @@ from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef, Path, Source
 from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.pods.alike import Alike, with_more
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.pod import knows_scheduler
+from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.engine.model.resources import request_path
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.explaining.pending import is_waiting
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.sources.manifests.document import location_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.cluster.nodeset import NodeSet
-    from kubesched_lint.engine.model.pod import BoundPod, Pod
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.settings.user_settings import Premises
-    from kubesched_lint.linter.reading import ManifestSet
 
 _FIELDS = {
     "TaintToleration": "tolerations",

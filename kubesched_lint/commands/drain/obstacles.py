@@ -71,8 +71,8 @@ def _bare(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
 
 def _bare_pods(now: RunningCluster) -> Iterator[tuple[BoundPod, Workload | None]]:
     for number in now.members:
-        if now.setting.workloads[number].kind == "Pod":
-            yield from ((bound, now.setting.workloads[number]) for bound in now.setting.running.get(number, ()))
+        if now.simulated.workloads[number].kind == "Pod":
+            yield from ((bound, now.simulated.workloads[number]) for bound in now.simulated.running.get(number, ()))
     for guest in now.guests:
         if guest.workload.kind == "Pod":
             yield from ((bound, None) for bound in guest.pods)
@@ -90,11 +90,15 @@ def _refused(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]
 
 def returning(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
     """Yield workloads whose pods may come back to a cordoned node: kubectl evicts each pod that it finds once."""
-    there = of([now.setting.index.positions[name] for name in targets])
+    there = of([now.simulated.index.positions[name] for name in targets])
     for number in now.members:
-        workload, pod = now.setting.workloads[number], now.setting.pods[number]
-        if workload.kind != "DaemonSet" and comes_back(now.setting, number) and now.setting.usable[number] & there:
-            nodes = tuple(now.setting.index.names_of(now.setting.usable[number] & there))
+        workload, pod = now.simulated.workloads[number], now.simulated.pods[number]
+        if (
+            workload.kind != "DaemonSet"
+            and comes_back(now.simulated.member(number))
+            and now.simulated.usable[number] & there
+        ):
+            nodes = tuple(now.simulated.index.names_of(now.simulated.usable[number] & there))
             why = "its pods tolerate the cordon, so an evicted one may come back to its node"
             at = pod.path if pod.node_name else (*pod.path, "tolerations")
             yield Obstacle(CORDONED, workload.ref, why, nodes, "", _location(workload, at))
@@ -125,16 +129,16 @@ def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, messag
 
 def _guarded(now: RunningCluster) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], Scales]]:
     """Yield each budget with the pods that it selects, except those of DaemonSets, and the scales of all of them."""
-    setting = now.setting
-    for budget in setting.objects.budgets:
+    simulated = now.simulated
+    for budget in simulated.objects.budgets:
         pods: list[BoundPod] = []
         scales: list[tuple[str, int]] = []
         for number in now.members:
-            kind = setting.workloads[number].kind
-            ours = [b for b in setting.running.get(number, ()) if covers(budget, b.namespace, b.pod.labels)]
+            kind = simulated.workloads[number].kind
+            ours = [b for b in simulated.running.get(number, ()) if covers(budget, b.namespace, b.pod.labels)]
             ours = [b for b in ours if not b.terminating]
             if ours:
-                scales.append((kind, max(len(ours), setting.wanted(number))))
+                scales.append((kind, max(len(ours), simulated.member(number).wanted)))
                 pods += ours if kind != "DaemonSet" else []
         for guest in now.guests:
             ours = [b for b in guest.pods if covers(budget, b.namespace, b.pod.labels)]
@@ -151,9 +155,9 @@ def _guarded(now: RunningCluster) -> Iterator[tuple[DisruptionBudget, Sequence[B
 
 def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: State) -> Iterator[Obstacle]:
     """Yield what keeps a drain from ending well in one of its ends."""
-    story = played.drain
-    judge = Judge(story, wave, least_bound)
-    pod_types = story.pod_types
+    timeline = played.drain
+    judge = Judge(timeline, wave, least_bound)
+    pod_types = timeline.pod_types
     for budgets, nodes in _guarded_there(played, judge.left(state)):
         message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
         for budget in budgets:
@@ -171,17 +175,17 @@ def _guarded_there(
     played: Played, left: Iterable[tuple[int, int]]
 ) -> Iterator[tuple[Sequence[DisruptionBudget], tuple[str, ...]]]:
     """Yield the budgets that guard the same of the pods that are left, and the nodes of these pods."""
-    story, oracle = played.drain, played.phase.transitions.oracle
+    timeline, model = played.drain, played.phase.transitions.model
     found: dict[int, dict[str, None]] = {}
     for slot, position in left:
-        found.setdefault(slot, {})[story.nodes[position].name] = None
+        found.setdefault(slot, {})[timeline.nodes[position].name] = None
     alike: dict[tuple[int, ...], dict[str, None]] = {}
     for slot, nodes in found.items():
-        pod, budgets = oracle.pod(slot), enumerate(story.objects.budgets)
+        pod, budgets = model.pod(slot), enumerate(timeline.objects.budgets)
         guards = tuple(at for at, budget in budgets if covers(budget, pod.namespace, pod.labels))
         alike.setdefault(guards, {}).update(nodes)
     for guards, nodes in alike.items():
-        yield [story.objects.budgets[at] for at in guards], tuple(nodes)
+        yield [timeline.objects.budgets[at] for at in guards], tuple(nodes)
 
 
 _KINDS = {
@@ -201,10 +205,10 @@ _CLOSED = ("NodeUnschedulable",)
 
 def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -> Iterator[Obstacle]:
     """Yield why a pod of a slot finds no node in an end: one obstacle per kind of reason."""
-    oracle = played.phase.transitions.oracle
-    diagnosis = oracle.diagnosis(state, slot)
+    model = played.phase.transitions.model
+    diagnosis = model.diagnosis(state, slot)
     workload = played.drain.pod_types.revisions[played.drain.pod_types.slots[slot].workload][-1]
-    main = blame(oracle, state, slot)
+    main = blame(model, state, slot)
     finds = f"{many(count, 'pod')} of {workload} {'finds' if count == 1 else 'find'} no node"
     if diagnosis.refusal is not None:
         kind = _KINDS.get(diagnosis.refusal.plugin, diagnosis.refusal.plugin)
@@ -214,11 +218,11 @@ def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -
         yield Obstacle(NO_NODE, workload.ref, f"{finds}: none is open", wave, main.message)
     for reason in reasons:
         kind = _kind(reason)
-        found = blamed_for(oracle, slot, reason)
+        found = blamed_for(model, slot, reason)
         of = found.of if isinstance(found.of, Workload) else workload
         why, missing = finds, dict[str, int]()
         if kind == ROOM:
-            missing = _missing(oracle.pod(slot), played, diagnosis.rejections)
+            missing = _missing(model.pod(slot), played, diagnosis.rejections)
             lacks = ", ".join(f"{show(r, n)} {r}" for r, n in missing.items())
             why += f"; the node with most room lacks {lacks}" if lacks else ""
         at = None if found.of.source is None else location_of(found.of.source, found.at)
@@ -247,7 +251,7 @@ def condition_of(obstacle: Obstacle) -> Condition:
 
 def _missing(pod: Pod, played: Played, rejections: Sequence[Rejection]) -> dict[str, int]:
     """Return resource → how much the node with the most room lacks for one pod, over nodes that only lack room."""
-    ledger = played.phase.transitions.oracle.cluster.ledger
+    ledger = played.phase.transitions.model.cluster.ledger
     full = [r for r in rejections if r.plugin == "NodeResourcesFit"]
     nodes = {p for r in full for p in positions(r.nodes)}
     asked = {"pods": 1, **pod.requests}

@@ -12,7 +12,7 @@ from kubesched_lint.commands.drain.running_cluster import RunningCluster
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.controllers.bounds import covers
 from kubesched_lint.engine.events.search.events import ForeignWorkload
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.pod import BoundPod, Pod, Toleration
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
@@ -39,7 +39,7 @@ def conditions(now: RunningCluster) -> Iterator[Condition]:
     yield Condition(ROOM)
     movers = [w for w in workloads(now) if w.kind != "DaemonSet"]
     pods = [w.pod for w in movers]
-    for budget in now.setting.objects.budgets:
+    for budget in now.simulated.objects.budgets:
         if any(covers(budget, pod.namespace, pod.labels) for pod in pods):
             yield Condition(BUDGET, ref_of(budget))
     for workload in movers:
@@ -49,7 +49,7 @@ def conditions(now: RunningCluster) -> Iterator[Condition]:
             NEAR: pod.required_affinity,
             SPREAD: any(c.is_hard for c in pod.spread),
             LABELS: pod.node_selector or pod.required_node_terms is not None,
-            TAINT: repelled(now.setting.index, pod.tolerations),
+            TAINT: repelled(now.simulated.index, pod.tolerations),
             VOLUME: pod.volumes or workload.claim_templates,
             PORT: pod.host_ports,
         }
@@ -57,7 +57,7 @@ def conditions(now: RunningCluster) -> Iterator[Condition]:
 
 
 def workloads(now: RunningCluster) -> Iterator[Workload]:
-    yield from (now.setting.workloads[i] for i in now.members)
+    yield from (now.simulated.workloads[i] for i in now.members)
     yield from (guest.workload for guest in now.guests)
 
 
@@ -71,8 +71,8 @@ def without(now: RunningCluster, given_up: Collection[Condition]) -> RunningClus
             kinds.setdefault(condition.of, set()).add(condition.kind)
     other = copy(now)
     other.__dict__.pop("scope", None)
-    other.setting = _setting(now.setting, kinds, Condition(ROOM) in given_up)
-    edit = _Editor(now.setting)
+    other.simulated = _simulated(now.simulated, kinds, Condition(ROOM) in given_up)
+    edit = _Editor(now.simulated)
     other.__dict__["staying"] = now.staying
     other.__dict__["guests"] = tuple(
         ForeignWorkload(
@@ -82,24 +82,24 @@ def without(now: RunningCluster, given_up: Collection[Condition]) -> RunningClus
     )
     pairs = ((old.pods, new.pods) for old, new in zip(now.guests, other.guests, strict=True))
     moved = {old: new for olds, news in pairs for old, new in zip(olds, news, strict=True)}
-    objects = other.setting.objects
-    other.setting = replace(
-        other.setting, objects=replace(objects, pods=tuple(moved.get(bound, bound) for bound in objects.pods))
+    objects = other.simulated.objects
+    other.simulated = replace(
+        other.simulated, objects=replace(objects, pods=tuple(moved.get(bound, bound) for bound in objects.pods))
     )
     return other
 
 
-def _setting(setting: Setting, kinds: dict[ObjectRef, set[str]], has_room: bool) -> Setting:
-    edit = _Editor(setting)
-    budgets = tuple(b for b in setting.objects.budgets if BUDGET not in kinds.get(ref_of(b), ()))
-    nodes = tuple(replace(node, allocatable=None) for node in setting.nodes) if has_room else setting.nodes
-    owners = setting.workloads
-    running = {i: tuple(edit.bound(bound, owners[i], kinds) for bound in pods) for i, pods in setting.running.items()}
+def _simulated(simulated: SimulatedSet, kinds: dict[ObjectRef, set[str]], has_room: bool) -> SimulatedSet:
+    edit = _Editor(simulated)
+    budgets = tuple(b for b in simulated.objects.budgets if BUDGET not in kinds.get(ref_of(b), ()))
+    nodes = tuple(replace(node, allocatable=None) for node in simulated.nodes) if has_room else simulated.nodes
+    owners = simulated.workloads
+    running = {i: tuple(edit.bound(bound, owners[i], kinds) for bound in pods) for i, pods in simulated.running.items()}
     return replace(
-        setting,
+        simulated,
         nodes=nodes,
-        objects=replace(setting.objects, budgets=budgets),
-        workloads=tuple(edit.workload(w, kinds) for w in setting.workloads),
+        objects=replace(simulated.objects, budgets=budgets),
+        workloads=tuple(edit.workload(w, kinds) for w in simulated.workloads),
         running=running,
     )
 
@@ -107,8 +107,8 @@ def _setting(setting: Setting, kinds: dict[ObjectRef, set[str]], has_room: bool)
 class _Editor:
     """Takes conditions from pods; equal pods stay one object."""
 
-    def __init__(self, setting: Setting) -> None:
-        taints = dict.fromkeys(taint for node in setting.nodes for taint in node.taints if taint != CORDON)
+    def __init__(self, simulated: SimulatedSet) -> None:
+        taints = dict.fromkeys(taint for node in simulated.nodes for taint in node.taints if taint != CORDON)
         self._tolerating = tuple(Toleration(t.key, "Equal", t.value, t.effect) for t in taints)
         self._known: dict[tuple[Pod, frozenset[str]], Pod] = {}
 

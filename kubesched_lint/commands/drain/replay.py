@@ -33,11 +33,11 @@ class Rules(Struct, frozen=True):
 
 
 class Played(NamedTuple):
-    """The ends of a wave, and the story that goes on from the good ones, with the nodes back or replaced."""
+    """The ends of a wave, and the timeline that goes on from the good ones, with the nodes back or replaced."""
 
-    story: Timeline
+    timeline: Timeline
     drain: Timeline
-    """The story at the end of the drain, before the nodes come back."""
+    """The timeline at the end of the drain, before the nodes come back."""
     good: tuple[State, ...]
     bad: tuple[State, ...]
     is_sound: bool
@@ -58,7 +58,7 @@ class Played(NamedTuple):
 
 
 class Replay:
-    """Stories of one kind (any scheduler, the default scheduler, or random traces), one for each series of waves."""
+    """Timelines of one kind (any scheduler, the default scheduler, or random traces), one for each series of waves."""
 
     def __init__(self, begin: Callable[[], Timeline], rules: Rules) -> None:
         self.rules = rules
@@ -87,7 +87,7 @@ class Replay:
         """Return the result of the last wave; where traces are followed, those after the first bad end are left out."""
         if waves not in self._played:
             found = self._played[waves] = self._play(waves, up_to_bad=True)
-            if found.bad and found.story.runs:
+            if found.bad and found.timeline.runs:
                 self._refused.add(waves)
         return self._played[waves]
 
@@ -102,63 +102,63 @@ class Replay:
 
     def _play(self, waves: Waves, *, up_to_bad: bool = False) -> Played:
         at(f"wave {len(waves)}")
-        before, wave = self.play(waves[:-1]).story if len(waves) > 1 else self.start, waves[-1]
-        story = before.fork()
-        old = {node.name: node for node in story.nodes if node.name in wave}
+        before, wave = self.play(waves[:-1]).timeline if len(waves) > 1 else self.start, waves[-1]
+        timeline = before.fork()
+        old = {node.name: node for node in timeline.nodes if node.name in wave}
         new = [replacement(old[name]) for name in wave]
         if self.rules.surge:
-            join(story, new[: self.rules.surge])
-        is_good = Judge(story, wave, self.least_bound).is_good
+            join(timeline, new[: self.rules.surge])
+        is_good = Judge(timeline, wave, self.least_bound).is_good
         if up_to_bad:
-            story.is_last = lambda state: not is_good(state)
-        evict(story, wave, self.spared)
-        story.is_last = before.is_last
-        drain = copy(story)
-        drain.phases = list(story.phases)
-        good = tuple(state for state in story.states if is_good(state))
-        bad = tuple(state for state in story.states if not is_good(state))
-        story.states = good
-        is_sound, story.sound = story.sound, True
+            timeline.is_last = lambda state: not is_good(state)
+        evict(timeline, wave, self.spared)
+        timeline.is_last = before.is_last
+        drain = copy(timeline)
+        drain.phases = list(timeline.phases)
+        good = tuple(state for state in timeline.states if is_good(state))
+        bad = tuple(state for state in timeline.states if not is_good(state))
+        timeline.states = good
+        is_sound, timeline.sound = timeline.sound, True
         if good:
-            self._go_on(story, wave, new)
-        return Played(story, drain, good, bad, is_sound and not story.runs)
+            self._go_on(timeline, wave, new)
+        return Played(timeline, drain, good, bad, is_sound and not timeline.runs)
 
-    def _go_on(self, story: Timeline, wave: Wave, new: Sequence[Node]) -> None:
+    def _go_on(self, timeline: Timeline, wave: Wave, new: Sequence[Node]) -> None:
         if self.rules.remove or self.rules.surge:
-            lose(story, wave)
+            lose(timeline, wave)
         else:
-            uncordon(story, wave)
+            uncordon(timeline, wave)
         if self.rules.surge and len(new) > self.rules.surge:
-            join(story, new[self.rules.surge :])
+            join(timeline, new[self.rules.surge :])
 
 
 class Judge:
     """Good ends of a drain: its nodes are empty, and each workload has as many pods on nodes as before."""
 
-    def __init__(self, story: Timeline, wave: Wave, least_bound: Mapping[int, int]) -> None:
-        self._story = story
+    def __init__(self, timeline: Timeline, wave: Wave, least_bound: Mapping[int, int]) -> None:
+        self._timeline = timeline
         self._least = least_bound
-        self._positions = [p for p, node in enumerate(story.nodes) if node.name in wave]
+        self._positions = [p for p, node in enumerate(timeline.nodes) if node.name in wave]
 
     def is_good(self, state: State) -> bool:
         return not self.left(state) and not self.lacking(state)
 
     def left(self, state: State) -> list[tuple[int, int]]:
         """Return (slot, position) of the pods that are still on the nodes."""
-        kind = self._story.pod_types.kind
+        kind = self._timeline.pod_types.kind
         return [(slot, p) for p in self._positions for slot, _ in state.bound[p] if kind(slot) != "DaemonSet"]
 
     def lacking(self, state: State) -> dict[int, int]:
         """Return number of a workload → how many more of its pods have no node than at the start."""
-        here = self._story.pod_types.bound_by_workload(state)
+        here = self._timeline.pod_types.bound_by_workload(state)
         return {n: least - here.get(n, 0) for n, least in self._least.items() if here.get(n, 0) < least}
 
 
-def _least_bound(story: Timeline) -> dict[int, int]:
-    """Return the fewest pods with a node over the story's states, by workload that makes lost pods again.
+def _least_bound(timeline: Timeline) -> dict[int, int]:
+    """Return the fewest pods with a node over the timeline's states, by workload that makes lost pods again.
 
-    A story that takes too many steps to be followed has no state.
+    A timeline that takes too many steps to be followed has no state.
     """
-    every = [story.pod_types.bound_by_workload(state) for state in story.states]
-    staying = [n for n, desired in story.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
+    every = [timeline.pod_types.bound_by_workload(state) for state in timeline.states]
+    staying = [n for n, desired in timeline.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
     return {number: min((found.get(number, 0) for found in every), default=0) for number in staying}

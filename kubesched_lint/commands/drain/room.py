@@ -19,14 +19,14 @@ class Room:
 
     def __init__(self, now: RunningCluster, rules: Rules) -> None:
         self._rules = rules
-        self._index = now.setting.index
-        setting = now.setting
-        daemons = [i for i in now.members if setting.workloads[i].kind == "DaemonSet"]
-        stay = (*now.staying, *(bound for i in daemons for bound in setting.running.get(i, ())))
-        resident = ClusterState(setting.index, replace(setting.objects, pods=stay))
+        self._index = now.simulated.index
+        simulated = now.simulated
+        daemons = [i for i in now.members if simulated.workloads[i].kind == "DaemonSet"]
+        stay = (*now.staying, *(bound for i in daemons for bound in simulated.running.get(i, ())))
+        resident = ClusterState(simulated.index, replace(simulated.objects, pods=stay))
         # A bare pod needs no room: it stays where it is, or goes for good.
-        movers = [i for i in now.members if setting.workloads[i].kind not in ("DaemonSet", "Pod")]
-        moving = [(setting.reach[i], pod) for i in movers for pod in _pods(now, i)]
+        movers = [i for i in now.members if simulated.workloads[i].kind not in ("DaemonSet", "Pod")]
+        moving = [(simulated.reach[i], pod) for i in movers for pod in _pods(now, i)]
         reaches = dict.fromkeys(reach for reach, _ in moving)
         self._asked = {nodes: _total(pod for reach, pod in moving if not reach & ~nodes) for nodes in reaches}
         self._free = {r: resident.ledger.free(r) for asked in self._asked.values() for r in asked}
@@ -52,13 +52,13 @@ class Room:
 
 def _everything(now: RunningCluster) -> ClusterState:
     """Return the nodes with all pods of today."""
-    setting = now.setting
-    running = (bound for i in now.members for bound in setting.running.get(i, ()))
-    return ClusterState(setting.index, replace(setting.objects, pods=(*setting.objects.pods, *running)))
+    simulated = now.simulated
+    running = (bound for i in now.members for bound in simulated.running.get(i, ()))
+    return ClusterState(simulated.index, replace(simulated.objects, pods=(*simulated.objects.pods, *running)))
 
 
 def _pods(now: RunningCluster, number: int) -> Iterator[Pod]:
-    running = now.setting.running.get(number, ())
+    running = now.simulated.running.get(number, ())
     yield from (bound.pod for bound in running if bound.node)
 
 

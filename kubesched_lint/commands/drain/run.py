@@ -123,7 +123,7 @@ class Planner:
         return self._replay(expected=True, runs=self._courses, seed=self._effort.seed)
 
     def _replay(self, **options: Any) -> Replay:
-        return Replay(lambda: self._now.story(self._targets, **options), self._rules)
+        return Replay(lambda: self._now.timeline(self._targets, **options), self._rules)
 
     def plan(self) -> DrainPlan:
         """Return the plan; it is unknown beyond the limit of work."""
@@ -137,7 +137,7 @@ class Planner:
         return DrainPlan(UNKNOWN, "", self._targets, missing=(f"{work.WHY}: --states raises it",))
 
     def _planned(self) -> DrainPlan:
-        unsure = {str(w) for w in self._now.setting.workloads if _unknown_of_card(w)}
+        unsure = {str(w) for w in self._now.simulated.workloads if _unknown_of_card(w)}
         obstacles = certain_obstacles(self._now, self._targets, force=self._rules.force)
         certain = tuple(obstacle for obstacle in obstacles if str(obstacle.of) not in unsure)
         missing = tuple(_missing(self._now))
@@ -161,19 +161,19 @@ class Planner:
     @property
     def _courses(self) -> int:
         """Number of traces that are followed side by side."""
-        return _TRACES if len(self._now.setting.nodes) * self._pods <= MOST_IN_COURSE else 1
+        return _TRACES if len(self._now.simulated.nodes) * self._pods <= MOST_IN_COURSE else 1
 
     # --- exhaustive -------------------------------------------------------------------------------------------------
 
     @property
     def _is_small(self) -> bool:
-        nodes = len(self._now.setting.nodes)
+        nodes = len(self._now.simulated.nodes)
         return nodes <= MOST_NODES and self._pods <= MOST_PODS and len(self._targets) <= MOST_TARGETS
 
     @cached_property
     def _pods(self) -> int:
-        setting = self._now.setting
-        ours = sum(len(setting.running.get(i, ())) or setting.wanted(i) for i in self._now.members)
+        simulated = self._now.simulated
+        ours = sum(len(simulated.running.get(i, ())) or simulated.member(i).wanted for i in self._now.members)
         return ours + sum(len(guest.pods) for guest in self._now.guests)
 
     def _searched(self) -> DrainPlan | None:
@@ -211,9 +211,9 @@ class Planner:
 
     def _by_traces(self) -> DrainPlan:
         if not self._traces.start.states:
-            why = "a trace: to place the pods of the set takes too many steps to be followed"
+            why = "placing the pods of the set takes too many steps"
             return DrainPlan(UNKNOWN, "", self._targets, missing=(why,))
-        ordered = zone_by_zone(self._now.setting.nodes, self._targets)
+        ordered = zone_by_zone(self._now.simulated.nodes, self._targets)
         planned = work.tried(lambda: greedy(self._traces, ordered, self._room.fits), None, 4 / 3)
         if planned is None:
             return self._cut_short
@@ -222,7 +222,7 @@ class Planner:
             return self._possible(waves, SIMULATED, is_fewest=len(waves) == 1)
         found, is_whole = _as_far_as_followed(where_it_ends(self._traces, self._targets, waves, stuck))
         missing = (
-            "a proof that no order of events ends well",
+            "the plans that were tried end badly; another order of events may end well",
             *(() if is_whole else (f"further obstacles: {work.WHY}",)),
         )
         return DrainPlan(UNKNOWN, "", self._targets, obstacles=_one_each(found), missing=missing)
@@ -271,7 +271,7 @@ class Planner:
         if any(workload.kind == "Job" for workload in workloads(self._now)):
             yield "no pod of a Job ends meanwhile"
         world = self._now.world
-        followed = (world.member(self._now.setting.workloads[number]) for number in self._now.members)
+        followed = (world.member(self._now.simulated.workloads[number]) for number in self._now.members)
         yield from dict.fromkeys(premise for it in followed for premise in pod_premises(it))
         if self._now.preempts:
             yield "pods preempt as the default scheduler does it, and victims are gone at once"
@@ -323,28 +323,28 @@ def _unknown_of_card(workload: Workload) -> str:
 
 def _missing(now: RunningCluster) -> Iterator[str]:
     """Yield facts without which nothing is established."""
-    cluster, setting = now.world.cluster, now.setting
+    cluster, simulated = now.world.cluster, now.simulated
     for gap in cluster.gaps if cluster is not None else ():
         yield f"the snapshot has a gap: {gap}"
-    for number, key in not_followed(setting.workloads).items():
-        yield f"{setting.workloads[number]} selects the label {key}, whose value differs from pod to pod"
+    for number, key in not_followed(simulated.workloads).items():
+        yield f"{simulated.workloads[number]} selects the label {key}, whose value differs from pod to pod"
     for number in now.members:
-        pod = setting.pods[number]
-        if why := _unknown_of_card(setting.workloads[number]):
-            yield f"{setting.workloads[number]}: {why}"
+        pod = simulated.pods[number]
+        if why := _unknown_of_card(simulated.workloads[number]):
+            yield f"{simulated.workloads[number]}: {why}"
         if not knows_scheduler(pod):
-            yield f"how the scheduler {pod.scheduler_name} places the pods of {setting.workloads[number]}"
+            yield f"how the scheduler {pod.scheduler_name} places the pods of {simulated.workloads[number]} is unknown"
         if pod.group:
-            yield f"{setting.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
-        if setting.need_devices((number,)) and which_matters(now.world):
-            yield f"{setting.workloads[number]} claims devices: which ones its next pods get"
-    followed = (*(setting.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
-    yield from filter(None, (unknown_scale(workload, setting.objects.budgets) for workload in followed))
+            yield f"{simulated.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone is unknown"
+        if simulated.need_devices((number,)) and which_matters(now.world):
+            yield f"{simulated.workloads[number]} claims devices: which ones its next pods get is unknown"
+    followed = (*(simulated.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
+    yield from filter(None, (unknown_scale(workload, simulated.objects.budgets) for workload in followed))
 
 
 def _notes(now: RunningCluster, cluster: Cluster) -> Iterator[str]:
     yield from cluster.notes
-    cordoned = [node.name for node in now.setting.nodes if node.unschedulable]
+    cordoned = [node.name for node in now.simulated.nodes if node.unschedulable]
     if cordoned:
         yield f"cordoned today, so no pods go there until they are drained and back: {first_few(cordoned)}"
     yield from _about_empty_dirs(now, cluster)

@@ -13,12 +13,12 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope, preemption_scope
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Custom, Workload
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.refused import accepted, what_is_refused
 from kubesched_lint.linter.options import Options
@@ -49,31 +49,31 @@ class RunningCluster:
         ours = tuple(w for w in applied.workloads if self.deploys or w.key in known)
         inventory = _one_each(replace(applied, workloads=ours).over(live))
         self.world = World(inventory, cluster, manifests.premises(options))
-        self.setting: Setting = setting_of(self.world).created
+        self.simulated: SimulatedSet = simulated_set_of(self.world).created
         self.refused = tuple(self.world.member(w) for w in inventory.workloads if not self.world.member(w).is_created)
-        self.members = tuple(i for i in range(len(self.setting.workloads)) if self.deploys or self._runs(i))
+        self.members = tuple(i for i in range(len(self.simulated.workloads)) if self.deploys or self._runs(i))
 
     def _runs(self, number: int) -> bool:
-        return bool(self.setting.running.get(number))
+        return bool(self.simulated.running.get(number))
 
     @cached_property
     def staying(self) -> tuple[BoundPod, ...]:
         """Pods that a drain leaves where they are: those of DaemonSets, and static pods of a kubelet (mirror pods)."""
         moving = {bound for guest in self.guests for bound in guest.pods}
-        return tuple(bound for bound in self.setting.objects.pods if bound not in moving)
+        return tuple(bound for bound in self.simulated.objects.pods if bound not in moving)
 
     @cached_property
     def guests(self) -> tuple[ForeignWorkload, ...]:
         """The pods that no known workload owns, by owner, except those that stay."""
         groups: dict[object, list[BoundPod]] = {}
-        for bound in self.setting.objects.pods:
+        for bound in self.simulated.objects.pods:
             if bound.node and not bound.kept_by_finalizers and not bound.outlasts_drains:
                 groups.setdefault(_owner_of(bound), []).append(bound)
         return tuple(map(_guest, groups.values()))
 
     @cached_property
     def scope(self) -> PreemptionScope:
-        return preemption_scope(self.setting, self.members)
+        return preemption_scope(self.simulated, self.members)
 
     @property
     def preempts(self) -> bool:
@@ -83,16 +83,16 @@ class RunningCluster:
     @cached_property
     def unready(self) -> tuple[str, ...]:
         """Names of the pods on nodes that are not ready."""
-        running = (bound for i in self.members for bound in self.setting.running.get(i, ()))
+        running = (bound for i in self.members for bound in self.simulated.running.get(i, ()))
         others = (bound for guest in self.guests for bound in guest.pods)
         return tuple(f"{b.namespace}/{b.name}" for b in (*running, *others) if b.node and not b.ready)
 
-    def story(
+    def timeline(
         self, targets: Sequence[str], *, expected: bool, most_states: int = 0, runs: int = 0, seed: int = 0
     ) -> Timeline:
-        """Return a story that stands where the cluster stands; events may select each of ``targets``."""
-        story = story_of(
-            self.setting,
+        """Return a timeline that stands where the cluster stands; events may select each of ``targets``."""
+        timeline = timeline_of(
+            self.simulated,
             self.members,
             expected=expected,
             most_states=most_states,
@@ -104,12 +104,12 @@ class RunningCluster:
             by_readiness=True,
             deployed=self.deploys,
         )
-        pods = len(self.setting.objects.pods) + sum(most_pods(self.setting, i) for i in self.members)
-        story.most_work = max(runs, 1) * MOST_TRIES * (10 + pods) * (50 + len(story.nodes) + pods)
-        for number, desired in story.desired_states.items():
+        pods = len(self.simulated.objects.pods) + sum(most_pods(self.simulated.member(i)) for i in self.members)
+        timeline.most_work = max(runs, 1) * MOST_TRIES * (10 + pods) * (50 + len(timeline.nodes) + pods)
+        for number, desired in timeline.desired_states.items():
             if desired.spec.kind == "Pod":
-                story.desired_states[number] = desired._replace(made=True)
-        return story
+                timeline.desired_states[number] = desired._replace(made=True)
+        return timeline
 
 
 def _owner_of(bound: BoundPod) -> object:

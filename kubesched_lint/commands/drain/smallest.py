@@ -55,7 +55,7 @@ class Smallest:
         if key not in self._replays:
             now = without(self._now, given_up)
             self._replays[key] = Replay(
-                lambda: now.story(self._targets, expected=False, most_states=self._states), self._rules
+                lambda: now.timeline(self._targets, expected=False, most_states=self._states), self._rules
             )
         return self._replays[key]
 

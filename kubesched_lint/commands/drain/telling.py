@@ -55,7 +55,7 @@ def _told(replay: Replay, waves: Waves) -> Wave | None:
 
 def _moves(part: TracePart) -> Iterator[Move]:
     """Yield the pods that leave, by workload and node; pods of a workload are alike, so any of them may be meant."""
-    names, pod_types = part.oracle.index.names, part.oracle.pod_types
+    names, pod_types = part.model.index.names, part.model.pod_types
     left: Counter[tuple[int, int]] = Counter()
     came: dict[int, list[int]] = {}
     for step, _ in part.steps:
@@ -73,8 +73,8 @@ def _moves(part: TracePart) -> Iterator[Move]:
 
 def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
     """Return the zone and resource with the least room on open nodes; None if no resources are known."""
-    oracle = played.phase.transitions.oracle
-    oracle.show(end)
+    model = played.phase.transitions.model
+    model.show(end)
     zones: dict[str, list[int]] = {}
     for position, node in enumerate(played.drain.nodes):
         if not node.unschedulable and node.allocatable is not None:
@@ -85,11 +85,11 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
         for resource in _COUNTED
         if (
             whole := sum(
-                int(oracle.index.allocatable(resource)[p])
+                int(model.index.allocatable(resource)[p])
                 for p in there
-                if not is_ample(oracle.index.allocatable(resource)[p])
+                if not is_ample(model.index.allocatable(resource)[p])
             )
         )
-        for used in [sum(oracle.cluster.requested(p, resource) for p in there)]
+        for used in [sum(model.cluster.requested(p, resource) for p in there)]
     ]
     return max(found, key=lambda one: one.share, default=None)

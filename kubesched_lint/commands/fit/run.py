@@ -15,7 +15,7 @@ from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.workload import Workload
@@ -23,7 +23,7 @@ from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Added
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.others.running import lasting_state
@@ -144,15 +144,15 @@ class _Counting:
 
     def __init__(self, world: World, workload: Workload) -> None:
         self._it = world.member(workload)
-        self._setting = setting_of(world)
+        self._simulated = simulated_set_of(world)
         self.is_cut = False
         """Whether the least may be too small, because there was too much to count."""
 
-    def _asked(self, pods: int) -> Setting:
-        return replace(self._setting, workloads=(replace(self._setting.workloads[0], replicas=pods),))
+    def _asked(self, pods: int) -> SimulatedSet:
+        return replace(self._simulated, workloads=(replace(self._simulated.workloads[0], replicas=pods),))
 
     def _count(self, pods: int) -> EventBounds:
-        return count(self._asked(pods), "deploy", 0)
+        return count(self._asked(pods).member(0), "deploy")
 
     def counts(self) -> Counts:
         """Return both ends: the most by counting, the least as the largest number that is sure to fit."""

@@ -22,7 +22,7 @@ from kubesched_lint.version import __version__
 
 _PARTS = 4
 """Tasks for each worker: it reads what its pairs share once in each, and none waits long for another's last task."""
-_TOGETHER = 4
+_BATCH = 4
 """Pairs with one set in a task, if there are enough for all workers: the set is decoded again in each."""
 
 
@@ -71,7 +71,7 @@ def _even(pairs: Sequence[Pair], workers: int) -> Iterator[Sequence[Pair]]:
     """Yield the pairs in parts of one size."""
     size = len(pairs)
     if workers:
-        size = max(min(_TOGETHER, -(-size // workers)), size // (_PARTS * workers))
+        size = max(min(_BATCH, -(-size // workers)), size // (_PARTS * workers))
     return (pairs[start : start + size] for start in range(0, len(pairs), size))
 
 

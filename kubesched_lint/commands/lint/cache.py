@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from hashlib import blake2b
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,13 +31,9 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import contents
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.inputs import InputFile, amount_to
+from kubesched_lint.sources.manifests.kustomize.rendering import Rendered
 from kubesched_lint.sources.scheduler_config.file import content_of
 from kubesched_lint.version import __version__
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from kubesched_lint.sources.manifests.kustomize.rendering import Rendered
 
 _T = TypeVar("_T")
 WORTHWHILE = 256 * 1024

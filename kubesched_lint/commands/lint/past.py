@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -15,18 +15,14 @@ from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.former import rolled_out
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import InputError
-from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.findings import InputError, Report
+from kubesched_lint.linter.options import BaselineError, Options
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
+from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.inputs import SUFFIXES, InputFile
 from kubesched_lint.sources.manifests.walking import SUBMODULE
-
-if TYPE_CHECKING:
-    from kubesched_lint.findings import Report
-    from kubesched_lint.linter.options import Options
-    from kubesched_lint.linter.reading import ManifestSet
-    from kubesched_lint.rulebook.library import Rulebook
 
 T = TypeVar("T")
 

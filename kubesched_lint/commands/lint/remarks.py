@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,6 +12,8 @@ from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.engine.base.releases import RECORDED, judged_by, minor_of, not_modelled
 from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import BaselineError, Options
@@ -21,10 +22,6 @@ from kubesched_lint.project.baseline import held_against, read_baseline
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.classify import HELM
 from kubesched_lint.sources.manifests.document import Skipped
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.scenario.settings.user_settings import Premises
 
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""

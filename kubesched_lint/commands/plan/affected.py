@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.start.groups import guarded_groups
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import identity
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.placing.worlds import grown_world
 from kubesched_lint.engine.scenario.former import template_differs
 from kubesched_lint.engine.scenario.world import World
@@ -39,7 +39,7 @@ def affected(before: World, after: World) -> frozenset[ObjectRef]:
         return frozenset()
     limited = {quota.namespace for world in (before, after) for quota in world.objects.quotas}
     spaces = {*policies, *limited.intersection(ref.namespace for ref in changed)}
-    old, new = setting_of(grown_world(before)), setting_of(grown_world(after))
+    old, new = simulated_set_of(grown_world(before)), simulated_set_of(grown_world(after))
     if old.nodes != new.nodes:
         return everybody
     ours, theirs = _groups(old), _groups(new)
@@ -101,8 +101,8 @@ def _by_ref(workloads: Sequence[Workload]) -> Mapping[ObjectRef, Workload]:
     return {workload.ref: workload for workload in workloads}
 
 
-def _groups(setting: Setting) -> Mapping[ObjectRef, frozenset[ObjectRef]]:
+def _groups(simulated: SimulatedSet) -> Mapping[ObjectRef, frozenset[ObjectRef]]:
     """Return each workload's group; none for CronJobs."""
-    refs = [workload.ref for workload in setting.workloads]
-    groups = (frozenset(refs[number] for number in members) for members in guarded_groups(setting))
+    refs = [workload.ref for workload in simulated.workloads]
+    groups = (frozenset(refs[number] for number in members) for members in guarded_groups(simulated))
     return {ref: group for group in groups for ref in group}

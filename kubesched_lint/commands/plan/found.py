@@ -186,6 +186,12 @@ class Plan(Shown, Struct, frozen=True):
     """The environments that were judged, if the manifests of a side have several."""
     shadow: tuple[ObjectRef, ...] | None = None
     """The objects that would have failed the run; None if it is not in shadow."""
+    blocks: bool | None = None
+    """Whether the run exits with 1, were it not in shadow; None: as the default of ``--fail-on`` says."""
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.is_worse if self.blocks is None else self.blocks
 
     @property
     def same(self) -> int:

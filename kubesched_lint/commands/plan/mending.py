@@ -14,8 +14,8 @@ from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import fixes_of
 from kubesched_lint.commands.plan.found import Plan
 from kubesched_lint.commands.plan.version import Version
+from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import LONGEST_LIST
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.rulebook.library import Rulebook

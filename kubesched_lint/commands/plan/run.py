@@ -32,7 +32,7 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.placing.worlds import grown_world
 from kubesched_lint.engine.scenario.former import rolled_out
 from kubesched_lint.engine.scenario.world import World
@@ -116,10 +116,10 @@ class _Judged(Struct, frozen=True):
 
 
 def _at_once(world: World, ref: ObjectRef) -> Iterator[AtOnce]:
-    setting = setting_of(grown_world(world))
-    for number, workload in enumerate(setting.workloads):
+    simulated = simulated_set_of(grown_world(world))
+    for number, workload in enumerate(simulated.workloads):
         if workload.ref == ref:
-            yield from at_once(setting, number)
+            yield from at_once(simulated.member(number))
 
 
 def plan(

@@ -10,14 +10,14 @@ from kubesched_lint.engine.answers.cells import BAD, Cell, cut_short, nothing
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.engine.verdicts.table import Table
-from kubesched_lint.explaining.bad_ends import holds_alone
+from kubesched_lint.explaining.ends.bad_ends import holds_alone
 
 RUN = "deploy"
 """The event whose cell shows a run: its pods are created."""
@@ -28,7 +28,7 @@ def rows_of_runs(
     world: World,
     cluster: Cluster,
     effort: Effort,
-    prepared: Callable[[Setting], Setting],
+    prepared: Callable[[SimulatedSet], SimulatedSet],
     events: Sequence[str],
     only: Collection[ObjectRef] | None,
 ) -> Iterator[tuple[Workload, Row]]:
@@ -48,7 +48,7 @@ def rows_of_runs(
 
 def _judged(table: Table, runs: Mapping[ObjectRef, Workload]) -> Iterator[tuple[Workload, Row]]:
     for row in table.scored(table.weighed([RUN])):
-        yield runs[table.setting.workloads[row.number].ref], row
+        yield runs[table.simulated.workloads[row.number].ref], row
 
 
 def _alone(cell: Cell, runs: Collection[Workload]) -> Cell:

@@ -8,7 +8,7 @@ from kubesched_lint.commands.limits import MOST_ADDED
 from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copies, label_key
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange, made_unreachable, together
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.node import Taint
 
 Asked = tuple[str, str]
@@ -20,30 +20,30 @@ ENDS = ("deleted", "unreachable")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def hypotheses(asked: Sequence[Asked], setting: Setting) -> tuple[Hypothesis, ...]:
+def hypotheses(asked: Sequence[Asked], simulated: SimulatedSet) -> tuple[Hypothesis, ...]:
     """Return one hypothesis for each that is asked, then all at once, if there are several. Raises ValueError.
 
     The last one also has the numbers of replicas of ``--scale``; two numbers for one workload exclude it.
     """
-    found = {one.event: one for one in (_hypothesis(*each, setting) for each in dict.fromkeys(asked))}
-    parts = [*found.values(), *_scaled(setting)]
-    if not found or len(parts) < 2 or any(len(sizes) > 1 for sizes in setting.scaled.values()):
+    found = {one.event: one for one in (_hypothesis(*each, simulated) for each in dict.fromkeys(asked))}
+    parts = [*found.values(), *_scaled(simulated)]
+    if not found or len(parts) < 2 or any(len(sizes) > 1 for sizes in simulated.scaled.values()):
         return tuple(found.values())
-    return (*found.values(), together(AT_ONCE, parts, setting.nodes))
+    return (*found.values(), together(AT_ONCE, parts, simulated.nodes))
 
 
-def remarks(asked: Sequence[Asked], setting: Setting) -> Iterator[str]:
+def remarks(asked: Sequence[Asked], simulated: SimulatedSet) -> Iterator[str]:
     """Yield what a user may overlook in the columns of hypotheses."""
     options = {option for option, _ in asked}
     still = [event_of(*each) for each in asked if each[0] == "unlabel" or each[1].endswith(":NoSchedule")]
     if still and options.isdisjoint(("upgrade", "image-change")):
         yield f"{still[0]} moves no running pod; --upgrade and --image-change show what happens when pods are replaced"
-    if asked and any(len(sizes) > 1 for sizes in setting.scaled.values()):
+    if asked and any(len(sizes) > 1 for sizes in simulated.scaled.values()):
         yield f"no column `{AT_ONCE}`: --scale gives a workload two numbers of replicas"
 
 
-def _scaled(setting: Setting) -> Iterator[Hypothesis]:
-    for number, sizes in setting.scaled.items():
+def _scaled(simulated: SimulatedSet) -> Iterator[Hypothesis]:
+    for number, sizes in simulated.scaled.items():
         yield Hypothesis("scale", sizes={number: sizes[0]})
 
 
@@ -52,58 +52,58 @@ def event_of(option: str, text: str) -> str:
     return f"{option} {text}" if text else option
 
 
-def _hypothesis(option: str, text: str, setting: Setting) -> Hypothesis:
+def _hypothesis(option: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     try:
-        return _MEANING[option](event_of(option, text), text, setting)
+        return _MEANING[option](event_of(option, text), text, simulated)
     except ValueError as error:
         raise ValueError(f"--{option}: {error}") from None
 
 
-def _lose(event: str, text: str, setting: Setting) -> Hypothesis:
+def _lose(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     selector, colon, end = text.partition(":")
     if colon and end not in ENDS:
         raise ValueError(f"{text!r} is no loss: write NODES[:{'|'.join(ENDS)}]{did_you_mean(end, ENDS)}")
-    names = chosen(selector, setting.index)
-    change = made_unreachable(names, setting.nodes) if end == ENDS[1] else NodeChange(lost=names)
+    names = chosen(selector, simulated.index)
+    change = made_unreachable(names, simulated.nodes) if end == ENDS[1] else NodeChange(lost=names)
     return Hypothesis(event, change)
 
 
-def _taint(event: str, text: str, setting: Setting) -> Hypothesis:
+def _taint(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     selector, colon, rest = text.partition(":") if text.count(":") == 2 else ("", "", text)
     left, _, effect = rest.partition(":")
     key, _, value = left.partition("=")
     if not key or effect not in EFFECTS or (colon and not selector):
         hint = did_you_mean(effect, EFFECTS) if effect and effect not in EFFECTS else ""
         raise ValueError(f"{text!r} is no taint: write [NODES:]KEY[=VALUE]:EFFECT, with NODES as {FORMS}{hint}")
-    names = chosen(selector, setting.index) if selector else frozenset(setting.index.names)
+    names = chosen(selector, simulated.index) if selector else frozenset(simulated.index.names)
     return Hypothesis(event, NodeChange(tainted=((names, Taint(key, value, effect)),)))
 
 
-def _unlabel(event: str, text: str, setting: Setting) -> Hypothesis:
+def _unlabel(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     selector, colon, key = text.rpartition(":")
     if not key or (colon and not selector):
         raise ValueError(f"{text!r} is no label: write [NODES:]KEY, with NODES as {FORMS}")
-    names = chosen(selector, setting.index) if selector else frozenset(setting.index.names)
-    return Hypothesis(event, NodeChange(unlabelled=((names, label_key(key, setting.index)),)))
+    names = chosen(selector, simulated.index) if selector else frozenset(simulated.index.names)
+    return Hypothesis(event, NodeChange(unlabelled=((names, label_key(key, simulated.index)),)))
 
 
-def _add(event: str, text: str, setting: Setting) -> Hypothesis:
+def _add(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     like, _, size = text.rpartition("=")
     if not like or not size.isascii() or not size.isdigit() or not 1 <= int(size) <= MOST_ADDED:
         raise ValueError(f"{text!r} is no number of nodes: write NODES=N, with N from 1 to {MOST_ADDED}")
-    return Hypothesis(event, NodeChange(added=copies(like, int(size), setting.index, setting.objects)))
+    return Hypothesis(event, NodeChange(added=copies(like, int(size), simulated.index, simulated.objects)))
 
 
-def _upgrade(event: str, text: str, setting: Setting) -> Hypothesis:
-    names = chosen(text, setting.index) if text else frozenset(setting.index.names)
-    return Hypothesis(event, upgraded=tuple(name for name in setting.index.names if name in names))
+def _upgrade(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
+    names = chosen(text, simulated.index) if text else frozenset(simulated.index.names)
+    return Hypothesis(event, upgraded=tuple(name for name in simulated.index.names if name in names))
 
 
-def _image_change(event: str, text: str, setting: Setting) -> Hypothesis:
+def _image_change(event: str, text: str, simulated: SimulatedSet) -> Hypothesis:
     return Hypothesis(event, rolls=True)
 
 
-_MEANING: Mapping[str, Callable[[str, str, Setting], Hypothesis]] = {
+_MEANING: Mapping[str, Callable[[str, str, SimulatedSet], Hypothesis]] = {
     "lose": _lose,
     "taint": _taint,
     "unlabel": _unlabel,

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
+from operator import le
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.commands.limits import STEPS_EACH_OF_LARGE, STEPS_EACH_OF_ORDINARY
+from kubesched_lint.commands.limits import (
+    MOST_LARGE,
+    MOST_ORDINARY,
+    MOST_SKEWED,
+    STEPS_EACH_OF_LARGE,
+    STEPS_EACH_OF_ORDINARY,
+)
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
 from kubesched_lint.commands.simulate.found import SimulationReport, WorkloadSkew, merged
@@ -30,8 +37,8 @@ from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.search.picture import Picture, picture
-from kubesched_lint.engine.events.start.setting import Setting, zones
 from kubesched_lint.engine.events.start.shapes import shape
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet, zones
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import ZONE
@@ -60,14 +67,6 @@ from kubesched_lint.linter.environments import environments_of
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.rule_results import RuleResult
-
-ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
-"""The most that an ordinary set has; parts are those of the average pod."""
-LARGE_WORKLOADS, LARGE_NODES, LARGE_POOLS = 800, 2_000, 50
-"""The most that a large set of such pods has."""
-
-_SKEW_NODES = 200
-"""Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
 class _Asked(Struct, frozen=True):
@@ -179,11 +178,12 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     long that more steps would allow only a few more traces and cost many seconds.
     """
     number = len(manifests.workloads)
-    has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
+    most, most_nodes, most_parts = MOST_ORDINARY
+    has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
-    if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
+    if has_few_parts and number <= most and nodes <= most_nodes:
         steps = min(MOST_STEPS, MOST_STEPS // 7 + STEPS_EACH_OF_ORDINARY * number)
-    elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
+    elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)
 
@@ -214,26 +214,26 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     manifests, cluster, effort, wishes = asked.manifests, asked.cluster, asked.effort, asked.wishes
     pictured, only = asked.pictured, asked.only
     base = Table(world, cluster, effort, wishes.applied, only)
-    setting = base.setting
-    supposed = tuple(one.event for one in hypotheses(wishes.suppose, setting))
-    own = (*scale_events(setting.scaled), *supposed)
+    simulated = base.simulated
+    supposed = tuple(one.event for one in hypotheses(wishes.suppose, simulated))
+    own = (*scale_events(simulated.scaled), *supposed)
     check_events((*asked.events, *([pictured] if pictured else [])), (*EVENTS, *own))
     events = tuple(event for event in dict.fromkeys((*asked.events, *own)) if event not in supposed)
-    wishes.check(setting)
+    wishes.check(simulated)
     rows = base.weighed(events)
     none: Sequence[RuleResult] = ()
     errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
-    rows = tuple(with_proofs(rows, setting.workloads, errors, setting.running))
+    rows = tuple(with_proofs(rows, simulated.workloads, errors, simulated.running))
     runs = list(rows_of_runs(world, cluster, effort, wishes.applied, (*events, *supposed), only))
-    workloads = (*setting.workloads, *(cron_job for cron_job, _ in runs))
-    of_runs = [replace(row, number=number) for number, (_, row) in enumerate(runs, len(setting.workloads))]
+    workloads = (*simulated.workloads, *(cron_job for cron_job, _ in runs))
+    of_runs = [replace(row, number=number) for number, (_, row) in enumerate(runs, len(simulated.workloads))]
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
-    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
-    rows = tuple(replace(row, at_once=tuple(at_once(setting, row.number))) for row in base.scored(rows))
+    skewed = work.tried(lambda: tuple(_skews(simulated, effort, unmissing)), None, 4 / 3)  # little work follows
+    rows = tuple(replace(row, at_once=tuple(at_once(simulated.member(row.number)))) for row in base.scored(rows))
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
@@ -251,12 +251,12 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (
             *asked.chosen,
             *manifests.without_pods,
-            *_notes(asked, setting, world),
-            *remarks(wishes.suppose, setting),
+            *_notes(asked, simulated, world),
+            *remarks(wishes.suppose, simulated),
             *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
-        tuple(_background(setting, world)),
+        tuple(_background(simulated, world)),
     )
 
 
@@ -289,24 +289,24 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
             yield f"pods that wait after {pictured} in the picture fit on nodes that pools add (not drawn)"
 
 
-def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
-    if len(setting.nodes) > _SKEW_NODES:
+def _skews(simulated: SimulatedSet, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
+    if len(simulated.nodes) > MOST_SKEWED:
         return
-    kept = {setting.workloads[number].ref for number in numbers}
+    kept = {simulated.workloads[number].ref for number in numbers}
     known: dict[Hashable, Sequence[Skew]] = {}
-    for number, workload in enumerate(setting.created.workloads):
+    for number, workload in enumerate(simulated.created.workloads):
         if workload.ref in kept:
-            alike = shape(setting.created, number) or number  # no other workload is in these traces
+            alike = shape(simulated.created.member(number)) or number  # no other workload is in these traces
             if alike not in known:
-                known[alike] = tuple(skews(setting.created, number, seed=effort.seed))
+                known[alike] = tuple(skews(simulated.created.member(number), seed=effort.seed))
             yield from (WorkloadSkew(workload, skew) for skew in known[alike])
 
 
-def _without_zones(events: Sequence[str], setting: Setting) -> Iterator[str]:
+def _without_zones(events: Sequence[str], simulated: SimulatedSet) -> Iterator[str]:
     """Say why no zone can be lost, and how to lose nodes by another label."""
-    if "zone-loss" in events and setting.nodes and not zones(setting):
-        key = grouping_key(setting.pods, setting.index)
-        value = next(iter(setting.index.domains(key)), "")
+    if "zone-loss" in events and simulated.nodes and not zones(simulated):
+        key = grouping_key(simulated.pods, simulated.index)
+        value = next(iter(simulated.index.domains(key)), "")
         instead = f"; --lose {key}={value} loses the nodes with this label" if value else ""
         yield f"no zones: no node has the label {ZONE}{instead}"
 
@@ -319,44 +319,44 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
     """Return the cluster before and after an event in one random trace, by a topology key; empty: one that is used."""
     index = matrix.whole.index
     key = label_key(key, index) if key else grouping_key(matrix.whole.pods, index)
-    story, after = matrix.course(event)
-    if story is None or after is None:
+    timeline, after = matrix.course(event)
+    if timeline is None or after is None:
         return None, None
     places = {w.key: i for i, w in enumerate(matrix.whole.workloads)}
     numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
-    return picture(story, story.states[0], numbers, key), picture(after, after.states[0], numbers, key)
+    return picture(timeline, timeline.states[0], numbers, key), picture(after, after.states[0], numbers, key)
 
 
-def _background(setting: Setting, world: World) -> Iterator[str]:
+def _background(simulated: SimulatedSet, world: World) -> Iterator[str]:
     yield from world.node_groups.notes
-    accounts = {account: None for w in setting.workloads if (account := assumed_account(world, w))}
+    accounts = {account: None for w in simulated.workloads if (account := assumed_account(world, w))}
     if accounts:
         yield f"assumed to exist: ServiceAccount {_first(list(accounts))}"
 
 
-def _notes(asked: _Asked, setting: Setting, world: World) -> Iterator[str]:
+def _notes(asked: _Asked, simulated: SimulatedSet, world: World) -> Iterator[str]:
     cluster = asked.cluster
     yield from not_modelled(asked.options.kubernetes_version, cluster.server_version)
     yield from cluster.notes
     if cluster.has_messages:
         yield from agreement(cluster, world.premises)
-    yield from _background(setting, world)
+    yield from _background(simulated, world)
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob" and w.suspended]
     if left_out:
         yield f"not simulated (suspended): {_first(left_out)}"
     amid = [str(w) for w in amid_rollout(world)]
     if amid:
         yield f"not simulated (paused amid a rollout): {_first(amid)}; their pods stay where they are"
-    for number, wanted in setting.scaled.items():
-        scaler = setting.scalers.get(number)
+    for number, wanted in simulated.scaled.items():
+        scaler = simulated.scalers.get(number)
         if scaler is not None:
-            bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
+            bounds = f"{size_after(simulated.member(number), 'scale-down')} to {scaler.max_replicas}"
             counts = " and ".join(map(str, wanted))
-            yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {counts}"
-    kept = [str(w) for w in setting.workloads if w.suspended and w.replicas]
+            yield f"{simulated.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {counts}"
+    kept = [str(w) for w in simulated.workloads if w.suspended and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
     yield from mutation_notes(world)
-    yield from _without_zones(asked.events, setting)
+    yield from _without_zones(asked.events, simulated)
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from kubesched_lint.commands.limits import MOST_SCALED
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.sizes import scale_event
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workload import SCALED
@@ -15,12 +15,12 @@ from kubesched_lint.engine.model.workload import SCALED
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 
 
-def sizes(options: Collection[str], setting: Setting) -> Mapping[int, tuple[int, ...]]:
+def sizes(options: Collection[str], simulated: SimulatedSet) -> Mapping[int, tuple[int, ...]]:
     """Return position of a workload → its numbers of replicas, each once. Raises ValueError."""
     found: dict[int, dict[int, None]] = {}
     for option in options:
         name, size = _parsed(option)
-        found.setdefault(_number(name, setting), {})[size] = None
+        found.setdefault(_number(name, simulated), {})[size] = None
     return {number: tuple(wanted) for number, wanted in found.items()}
 
 
@@ -38,12 +38,12 @@ def _parsed(option: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def _number(name: str, setting: Setting) -> int:
+def _number(name: str, simulated: SimulatedSet) -> int:
     """Return the position of the named workload."""
     try:
-        subject = find(name, Inventory(workloads=setting.workloads), None)
+        subject = find(name, Inventory(workloads=simulated.workloads), None)
     except NamingError as error:
         raise NamingError(f"--scale: {error}") from None
     if subject.kind not in SCALED:
         raise ValueError(f"--scale: {subject} has no replicas to scale; use a {', '.join(SCALED[:-1])} or {SCALED[-1]}")
-    return next(i for i, w in enumerate(setting.workloads) if w is subject.workload)
+    return next(i for i, w in enumerate(simulated.workloads) if w is subject.workload)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
 from kubesched_lint.commands.simulate.scaling import sizes
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 
 
 class SimulationOptions(Struct, frozen=True):
@@ -23,30 +23,30 @@ class SimulationOptions(Struct, frozen=True):
     group_by: str = ""
     """The topology key by which the picture groups nodes; empty: one that the set uses."""
 
-    def applied(self, setting: Setting) -> Setting:
+    def applied(self, simulated: SimulatedSet) -> SimulatedSet:
         """Return the setting with ``never_ready`` and ``scale``. Raises ValueError."""
-        held = [number for name in self.never_ready for number in _named(name, setting)]
+        held = [number for name in self.never_ready for number in _named(name, simulated)]
         if held:
-            setting = replace(setting, never_ready=frozenset(held))
-        return replace(setting, scaled=sizes(self.scale, setting)) if self.scale else setting
+            simulated = replace(simulated, never_ready=frozenset(held))
+        return replace(simulated, scaled=sizes(self.scale, simulated)) if self.scale else simulated
 
-    def check(self, setting: Setting) -> None:
+    def check(self, simulated: SimulatedSet) -> None:
         """Raise ValueError for a key that no node has."""
         if self.group_by:
             try:
-                label_key(self.group_by, setting.index)
+                label_key(self.group_by, simulated.index)
             except ValueError as error:
                 raise ValueError(f"--group-by: {error}") from None
 
-    def supposing(self, event: str, setting: Setting) -> Setting:
+    def supposing(self, event: str, simulated: SimulatedSet) -> SimulatedSet:
         """Return the setting with the hypothesis of this name, too."""
-        setting = self.applied(setting)
-        found = (one for one in hypotheses(self.suppose, setting) if one.event == event)
-        return replace(setting, supposed=next(found, None))
+        simulated = self.applied(simulated)
+        found = (one for one in hypotheses(self.suppose, simulated) if one.event == event)
+        return replace(simulated, supposed=next(found, None))
 
 
-def _named(name: str, setting: Setting) -> Sequence[int]:
-    found = [i for i, w in enumerate(setting.workloads) if f"{w.namespace}/{w.name}" == name]
+def _named(name: str, simulated: SimulatedSet) -> Sequence[int]:
+    found = [i for i, w in enumerate(simulated.workloads) if f"{w.namespace}/{w.name}" == name]
     if not found:
         raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
     return found

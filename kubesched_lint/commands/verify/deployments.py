@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,17 +24,14 @@ from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by, minor_of
+from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.linter.reading import ManifestSet
 
 _GONE = 0
 _REPORT = "Please report this"

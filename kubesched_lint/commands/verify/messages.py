@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -11,17 +11,15 @@ from kubesched_lint.commands.verify.agreement import Answer
 from kubesched_lint.commands.verify.earlier import moment_of
 from kubesched_lint.commands.verify.recorded import ref_named
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Unscheduled
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
 from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.pending import AGREES, UNTESTED, Waiting, waiting_pods
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.engine.cluster.state import ClusterState, Placement
-    from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading import ManifestSet
 
 
 def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) -> Iterator[tuple[ObjectRef, Answer]]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
-from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
+from kubesched_lint.commands.why.groups import GroupAnswer, foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.engine.admission.schedulers import owner_selector
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import first_few, plural
-from kubesched_lint.engine.base.work import OutOfWorkError, share, within
+from kubesched_lint.engine.base.work import OutOfWorkError, share, tried, within
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.daemonset import targets, with_daemon_tolerations
@@ -47,9 +46,6 @@ from kubesched_lint.explaining.pool_notes import verdict_note
 from kubesched_lint.explaining.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.linter.environments import environments_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.why.groups import GroupAnswer
 
 
 class Question(Struct, frozen=True):
@@ -192,10 +188,15 @@ def _copy(
     if placed < question.replica - 1:
         notes.append(f"replica {placed + 1} already finds no node, so this explains replica {placed + 1}")
     if placed:
-        notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, with one seed")
+        were = plural(placed, "replica was", "replicas were")
+        notes.append(f"{placed} earlier {were} placed first, in one possible way (--seed tries another)")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
-    return replace(found, group=group, may_grow=bool(world.pools))
+    wanted = world.member(workload).replicas
+    found = replace(found, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(world.pools))
+    if not found.fitting or wanted > MOST_PODS_TRIED:
+        return found
+    return replace(found, waits_from=tried(lambda: earlier.waits_from(wanted), 0))
 
 
 def _of_gangs(world: World, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
@@ -232,10 +233,11 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
         return
     were = plural(found.placed, "was", "were")
-    waiting = f", and {_pods(found.waiting)} found no node" if found.waiting else ""
-    order = f"in {question.apply_order} order, with one seed{waiting} (--alone skips them)"
-    if found.placed or found.waiting:
-        yield f"{_pods(found.placed)} of the other manifests {were} placed first, {order}"
+    first = f"{_pods(found.placed)} of the other manifests {were} placed first, in one possible order"
+    if found.placed:
+        yield f"{first}{f'; {found.waiting} more found no node' if found.waiting else ''} (--alone places none)"
+    elif found.waiting:
+        yield f"{_pods(found.waiting)} of the other manifests found no node (--alone places none)"
     if found.cut:
         yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]
@@ -264,6 +266,16 @@ class _Earlier:
     def __call__(self) -> tuple[bool, int]:
         """Return (whether the replica in question fits now, number of earlier replicas that this call bound)."""
         wanted = self._question.replica - 1
+        bound = self._place(wanted)
+        return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
+
+    def waits_from(self, wanted: int) -> int:
+        """Return the first of ``wanted`` replicas that finds no node after the others, from 1; 0 if all find one."""
+        self._place(wanted)
+        return self.placed + 1 if self.placed < wanted else 0
+
+    def _place(self, wanted: int) -> int:
+        """Place replicas until so many are; return how many this call bound."""
         ahead: list[Copies] = []
         for i in range(self.placed, wanted):
             pod = self._copies[i]
@@ -274,7 +286,7 @@ class _Earlier:
         Placing(ahead, self._state, seed=self._question.seed + self.placed).run()
         bound = wanted - self.placed - sum(one.left for one in ahead)
         self.placed += bound
-        return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
+        return bound
 
 
 def _of_pools(it: Member) -> Iterator[str]:

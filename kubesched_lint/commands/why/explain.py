@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.commands.why.groups import GroupAnswer
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.labels import Selector
@@ -21,9 +21,6 @@ from kubesched_lint.engine.scheduler.preemption import preempt
 from kubesched_lint.engine.scheduler.scoring import score
 from kubesched_lint.engine.scheduler.verdict import Rejection
 from kubesched_lint.explaining.refused import Refusal
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.why.groups import GroupAnswer
 
 
 class Obstacle(Struct, frozen=True):
@@ -85,6 +82,12 @@ class Explanation(Struct, frozen=True):
 
     group: GroupAnswer | None = None
     """What becomes of the gang that the pod is in."""
+    replica: int = 1
+    """Which of its workload's pods it is, from 1."""
+    replicas: int = 1
+    """The number of pods that its workload wants."""
+    waits_from: int = 0
+    """The first of the later replicas that finds no node if all are placed in turn; 0 if none is known."""
 
     @property
     def is_negative(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.commands.limits import MOST_NESTED
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.manifests.document import Document
@@ -20,7 +21,6 @@ _AROUND = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints
 _FIELDS = (*_AROUND, "priorityClassName", "resources")
 """Fields by which operators place pods that they make of fields instead of a template."""
 _FIELD = re.compile(r"[\w-]+")
-_DEEPEST = 12
 
 
 class Template(Struct, frozen=True):
@@ -130,7 +130,7 @@ def _placing(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[Tem
 
 def _below(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[tuple[dict[str, Any], Path, Path]]:
     """Yield the schemas of the fields of an object, with their paths; inside a list, they begin at its item."""
-    if len(at) + len(list_at) > _DEEPEST:
+    if len(at) + len(list_at) > MOST_NESTED:
         return
     for name, inner in _map(schema.get("properties")).items():
         if _FIELD.fullmatch(name) and (at or list_at or name not in ("status", "metadata")):

@@ -10,3 +10,5 @@ LONGEST_VALUE = 60
 """Characters of a name or a value in a line; of a longer one, the reader sees the beginning and ``…``."""
 LONGEST_REASON = 400
 """Characters of words from elsewhere, or that a note repeats; of longer ones, the reader sees the beginning."""
+LONGEST_LIST = 6
+"""Items of a long list in the message of a finding; the reader sees how many follow. Twice as many are all shown."""

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from kubesched_lint.engine.base.limits import MOST_COMPARED
+from kubesched_lint.engine.base.limits import LONGEST_LIST, MOST_COMPARED
 
 T = TypeVar("T")
 SHOWN = 3
 """So many names a note lists before ``and 4 more``."""
-LONGEST_LIST = 6
-"""So many items of a long list in the message of a finding are shown; a list of up to twice as many is not cut."""
 _LONG = 300
 """Texts with fewer characters are never cut."""
 _LONG_WORD, _WORD = 6, 5

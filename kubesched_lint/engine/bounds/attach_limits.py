@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claims_of
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.scheduler.capacity import Room
@@ -20,16 +20,16 @@ from kubesched_lint.engine.scheduler.plugins.volume_binding import ephemeral_cla
 
 
 def most_attachable(
-    setting: Setting, number: int, wanted: int, most: int, nodes: NodeSet, room: Room, meanwhile: Meanwhile
+    member: SimulatedMember, wanted: int, most: int, nodes: NodeSet, room: Room, meanwhile: Meanwhile
 ) -> Counted | None:
     """Return the most of ``wanted`` pods that ``nodes`` take, ``most`` on each; None if no limit is known to matter.
 
     Volumes of other pods are not counted, which only raises the bound: those pods may leave.
     """
-    if node_volume_limits.NAME not in profile_of(setting.pods[number]).filters:
+    if node_volume_limits.NAME not in profile_of(member.pod).filters:
         return None
-    brought = _brought(setting, number, wanted, meanwhile)
-    limits = {driver: most_attached(driver, setting.cluster) for driver in brought}
+    brought = _brought(member, wanted, meanwhile)
+    limits = {driver: most_attached(driver, member.set.cluster) for driver in brought}
     if not any(limits.values()):
         return None
     total, binding, by_position = 0, Counter[str](), room.by_position()
@@ -49,9 +49,9 @@ def most_attachable(
     return Counted(total, why, rests_on=ON_NOTHING)
 
 
-def _brought(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Mapping[str, int]:
+def _brought(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Mapping[str, int]:
     """Return driver → the fewest volumes of it that each pod attaches and that no other pod of the workload uses."""
-    storage, pod, workload = setting.cluster.storage, setting.pods[number], setting.workloads[number]
+    storage, pod, workload = member.set.cluster.storage, member.pod, member.workload
     fewest: Counter[str] | None = None
     if workload.claim_templates:
         seen = set[Attachment]()

@@ -38,7 +38,7 @@ from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, reaches_old, stands_in_room
 from kubesched_lint.engine.events.start.rooms import kept_apart, repelled_by_others, room_of
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.states.states import DesiredState
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.node import domain_word
@@ -57,51 +57,52 @@ from kubesched_lint.engine.scheduler.topology import (
 )
 
 
-def most_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the most pods of a workload that any order binds at once.
 
     Where older pods run, pods are of two revisions until a rollout ends, and it may never end.
     """
-    if is_looser(setting, number):
+    if is_looser(member):
         return Counted(wanted, "pods of an older template may stay")
-    mixed = meanwhile.mixed or is_mixed(setting, number)
-    return _most(setting, number, wanted, meanwhile._replace(mixed=mixed))
+    mixed = meanwhile.mixed or is_mixed(member)
+    return _most(member, wanted, meanwhile._replace(mixed=mixed))
 
 
-def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
+def most_of_template(member: SimulatedMember, wanted: int) -> Counted:
     """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
-    return _most(setting, number, wanted, Meanwhile(others_stay=True))
+    return _most(member, wanted, Meanwhile(others_stay=True))
 
 
-def _most(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Counted:
-    every = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, meanwhile)]
+def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Counted:
+    every = [Counted(wanted, "all that are wanted"), *_ceilings(member, wanted, meanwhile)]
     return min(every, key=lambda c: (c.pods, len(c.rests_on)))
 
 
-def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
-    pod, cluster, index = with_enforced_constraints(setting.pods[number]), setting.cluster, setting.index
+def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
+    simulated = member.set
+    pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
         return
-    granted = quotas.cap(setting, number)
+    granted = quotas.cap(member)
     if granted is not None:
         yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
-    usable = setting.usable[number] & ~meanwhile.lost
+    usable = member.usable & ~meanwhile.lost
     if not usable:
         yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
         return
-    repelled = repelled_by_others(setting, number)
+    repelled = repelled_by_others(member)
     usable &= ~repelled
     if not usable:
         yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return
-    terms = _apart(setting, number, meanwhile)
-    most = min(wanted, _on_each(setting, number, wanted))
+    terms = _apart(member, meanwhile)
+    most = min(wanted, _on_each(member, wanted))
     like = replace(pod, required_anti_affinity=terms)
     if stands_alone(like, index, usable):
         most = min(most, 1)
-    room = room_of(setting, like, usable, most)
-    before = room_of(setting, like, setting.usable[number] & ~repelled, most) if meanwhile.lost else room
+    room = room_of(simulated, like, usable, most)
+    before = room_of(simulated, like, member.usable & ~repelled, most) if meanwhile.lost else room
     total = room.within(usable, most)
     for term in terms:
         key = term.topology_key
@@ -110,77 +111,77 @@ def _ceilings(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) 
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
         yield Counted(each.total, why, rests_on=ON_NOTHING)
-    attachable = most_attachable(setting, number, wanted, most, usable, room, meanwhile)
+    attachable = most_attachable(member, wanted, most, usable, room, meanwhile)
     if attachable is not None:
         yield attachable
-    if not meanwhile.mixed and wanted > 1 and _shuns_its_like(setting, number):
+    if not meanwhile.mixed and wanted > 1 and _shuns_its_like(member):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
-    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
+    if total == usable.bit_count() < wanted and member.workload.kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
         yield Counted(total, why, rests_on=ON_NOTHING)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
-        left = "that it may use" if not setting.usable[number] & repelled else "that pods of others leave it"
+        left = "that it may use" if not member.usable & repelled else "that pods of others leave it"
         on = f"the {many(usable.bit_count(), 'node')} {left}"
         holds = f"{plural(usable.bit_count(), 'has', 'have')} {'room' if what == PODS else what} for {total}"
         yield Counted(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
-    for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
-        if meanwhile.mixed and not reaches_old(setting, constraint.selector, number):
+    for constraint in pod.spread if member.workload.kind != "DaemonSet" else ():
+        if meanwhile.mixed and not reaches_old(member, constraint.selector):
             continue
-        if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
+        if member.running and (is_looser(member) or not stands_in_room(member)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, most, room, before, meanwhile)
+        ceiling = _spread_ceiling(member, constraint, most, room, before, meanwhile)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
-        if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
+        if not simulated.selection.of(term, pod.namespace) and not _runs(simulated, term, pod):
             yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
 
 
-def _apart(setting: Setting, number: int, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
+def _apart(member: SimulatedMember, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
     """Return the anti-affinity terms that keep any two of the pods of a workload apart, also of two revisions."""
-    terms = kept_apart(setting, number)
-    return tuple(t for t in terms if not meanwhile.mixed or reaches_old(setting, t.selector, number))
+    terms = kept_apart(member)
+    return tuple(t for t in terms if not meanwhile.mixed or reaches_old(member, t.selector))
 
 
-def _on_each(setting: Setting, number: int, wanted: int) -> int:
+def _on_each(member: SimulatedMember, wanted: int) -> int:
     """Return the most pods of a workload that its controller allows on one node."""
-    workload = setting.workloads[number]
+    workload = member.workload
     if workload.kind != "DaemonSet":
         return wanted
     return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
 
 
-def _shuns_its_like(setting: Setting, number: int) -> bool:
+def _shuns_its_like(member: SimulatedMember) -> bool:
     """Whether affinity forces each pod after the first into a domain that anti-affinity forbids.
 
     The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
-    pod = with_enforced_constraints(setting.pods[number])
-    apart = {term.topology_key for term in kept_apart(setting, number)}
-    if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
+    simulated = member.set
+    pod = with_enforced_constraints(member.pod)
+    apart = {term.topology_key for term in kept_apart(member)}
+    if not apart.intersection(t.topology_key for t in pod.required_affinity) or member.running:
         return False
-    if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
+    if any(i != member.number for i in simulated.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
-    others = (*_kinds_that_run(setting), *(bound.pod for bound in setting.leaving))
-    return not any(setting.draws(other, pod) for other in others)
+    others = (*_kinds_that_run(simulated), *(bound.pod for bound in simulated.leaving))
+    return not any(simulated.draws(other, pod) for other in others)
 
 
-def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
-    return any(setting.selects(term, holder, pod) for pod in _kinds_that_run(setting))
+def _runs(simulated: SimulatedSet, term: PodAffinityTerm, holder: Pod) -> bool:
+    return any(simulated.selects(term, holder, pod) for pod in _kinds_that_run(simulated))
 
 
-@once_per_setting
-def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
+@once_per_set
+def _kinds_that_run(simulated: SimulatedSet) -> tuple[Pod, ...]:
     """Return the pods of others, and the running pods of all workloads: one of each kind."""
-    running = (b.pod for pods in setting.running.values() for b in pods)
-    return tuple(dict.fromkeys(chain((group.pod for group in setting.others), running)))
+    running = (b.pod for pods in simulated.running.values() for b in pods)
+    return tuple(dict.fromkeys(chain((group.pod for group in simulated.others), running)))
 
 
 def _spread_ceiling(
-    setting: Setting,
-    number: int,
+    member: SimulatedMember,
     constraint: SpreadConstraint,
     most: int,
     room: Room,
@@ -193,19 +194,19 @@ def _spread_ceiling(
     loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
     pods of others that come or go.
     """
-    pod, selector = setting.pods[number], constraint.selector
+    pod, selector = member.pod, constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    counted = _counted(setting, number, constraint)
+    counted = _counted(member, constraint)
     if counted is None or (not meanwhile.others_stay and (counted.there or counted.coming)):
         return None
-    bound = spread_bound(setting, number, constraint, room, most, meanwhile.lost, counted)
+    bound = spread_bound(member, constraint, room, most, meanwhile.lost, counted)
     if not bound.capacity:
         why = f"no node that it may use counts for its spread over {constraint.topology_key}"
         return Counted(0, why, rests_on=ON_NOTHING)
     total = bound.total
     if meanwhile.lost:
-        stay = spread_bound(setting, number, constraint, before, most).placeable
+        stay = spread_bound(member, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
     fewest = f"the {domain_word(constraint.topology_key)} with the fewest holds {bound.least}"
     why = f"spread over {constraint.topology_key} lets in {total}: {fewest}"
@@ -213,8 +214,7 @@ def _spread_ceiling(
 
 
 def spread_bound(
-    setting: Setting,
-    number: int,
+    member: SimulatedMember,
     constraint: SpreadConstraint,
     room: Room,
     most: int,
@@ -222,67 +222,70 @@ def spread_bound(
     others: OthersCounted = NO_OTHERS,
 ) -> SpreadRoom:
     """Return what it accepts if each node takes ``most`` pods; workloads that share their ``room`` share the answer."""
-    eligible = counted_nodes(setting.pods[number], constraint, setting.index)
+    simulated = member.set
+    eligible = counted_nodes(member.pod, constraint, simulated.index)
     limits = constraint.topology_key, constraint.max_skew, constraint.min_domains
     key = Itself(room), most, without, eligible, limits, *(frozenset(m.items()) for m in others[:2]), others.coming
-    known: dict[Hashable, SpreadRoom] = setting.rooms.setdefault(spread_bound, {})
+    known: dict[Hashable, SpreadRoom] = simulated.rooms.setdefault(spread_bound, {})
     if key not in known:
-        domains = counted_domains(setting.pods[number], constraint, setting.index, without)
+        domains = counted_domains(member.pod, constraint, simulated.index, without)
         known[key] = spread_room(constraint, {v: room.within(nodes, most) for v, nodes in domains.items()}, others)
     return known[key]
 
 
-def _counted(setting: Setting, number: int, constraint: SpreadConstraint) -> OthersCounted | None:
+def _counted(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
     """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
-    selector, namespace = constraint.selector, setting.pods[number].namespace
+    simulated = member.set
+    selector, namespace = constraint.selector, member.pod.namespace
     assert selector is not None
-    if any(i != number for i in setting.selection.of(selector, namespace)):
+    if any(i != member.number for i in simulated.selection.of(selector, namespace)):
         return None
-    runs = (pod for i in setting.running if i != number for pod in setting.kinds[i][1:])
+    runs = (pod for i in simulated.running if i != member.number for pod in simulated.kinds[i][1:])
     if any(pod.namespace == namespace and selector.matches(pod.labels) for pod in runs):
         return None
-    groups = list(others.selected_by(setting, selector, namespace))
+    groups = list(others.selected_by(simulated, selector, namespace))
     if not groups:
         return NO_OTHERS
-    among = counted_nodes(setting.pods[number], constraint, setting.index)
-    there = counted_pods(groups, constraint.topology_key, among, setting.index)
+    among = counted_nodes(member.pod, constraint, simulated.index)
+    there = counted_pods(groups, constraint.topology_key, among, simulated.index)
     return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
-def most_beside(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
     """
-    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
-    if not pod.required_affinity or setting.running.get(number) or setting.leaving:
+    simulated = member.set
+    pod, index = with_enforced_constraints(member.pod), simulated.index
+    if not pod.required_affinity or member.running or simulated.leaving:
         return Counted(wanted, "all that are wanted")
-    hosts = _hosts_of(setting, number)
+    hosts = _hosts_of(member)
     key = pod.required_affinity[0].topology_key
     if meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run:
         meanwhile = meanwhile._replace(hosts_move=False)
-    usable, surges = setting.usable[number], meanwhile.mixed or setting.workloads[number].kind != "DaemonSet"
-    terms, most = _apart(setting, number, meanwhile), _on_each(setting, number, wanted) if surges else 1
-    room = room_of(setting, replace(pod, required_anti_affinity=terms), usable, most)
-    changing = setting.draws(pod, pod) or any(_may_come_and_go(setting, i) for i in hosts.members)
+    usable, surges = member.usable, meanwhile.mixed or member.workload.kind != "DaemonSet"
+    terms, most = _apart(member, meanwhile), _on_each(member, wanted) if surges else 1
+    room = room_of(simulated, replace(pod, required_anti_affinity=terms), usable, most)
+    changing = simulated.draws(pod, pod) or any(_may_come_and_go(simulated.member(i)) for i in hosts.members)
     if hosts.stay and not (changing or meanwhile.hosts_move):
         there = others.where(hosts.outside)
         nodes = usable & index.near(pod.required_affinity, there)
         total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
-        return Counted(min(total, wanted), why, near=hosts.who(setting))
+        return Counted(min(total, wanted), why, near=hosts.who(simulated))
     if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
-        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts.members], room)
+        room = _room_beside(simulated, pod, [simulated.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
-    found = hosts.most(setting, meanwhile)
+    found = hosts.most(simulated, meanwhile)
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
     why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
-    return Counted(min(total, wanted), why, near=hosts.who(setting))
+    return Counted(min(total, wanted), why, near=hosts.who(simulated))
 
 
 class _Hosts(NamedTuple):
@@ -305,37 +308,36 @@ class _Hosts(NamedTuple):
         """Whether all are outside the set, and on nodes."""
         return bool(self.outside) and not (self.members or self.running or any(g.elsewhere for g in self.outside))
 
-    def most(self, setting: Setting, meanwhile: Meanwhile) -> int:
+    def most(self, simulated: SimulatedSet, meanwhile: Meanwhile) -> int:
         """Return the most domains that they may use during an event."""
         outside = sum(len(group.bound) + group.elsewhere for group in self.outside) * (1 + meanwhile.hosts_move)
-        return sum(_hosting(setting, i, meanwhile) for i in self.members) + outside + len(self.running)
+        return sum(_hosting(simulated.member(i), meanwhile) for i in self.members) + outside + len(self.running)
 
-    def who(self, setting: Setting) -> tuple[Workload | str, ...]:
+    def who(self, simulated: SimulatedSet) -> tuple[Workload | str, ...]:
         """Return the workloads, and the name of a pod of each group: nobody asks most rows for names."""
         first = (*(group.bound[0] for group in self.outside if group.bound), *self.running[:1])
-        members = map(setting.workloads.__getitem__, self.members)
+        members = map(simulated.workloads.__getitem__, self.members)
         return (*members, *(f"Pod {bound.namespace}/{bound.name}" for bound in first))
 
 
-def _hosts_of(setting: Setting, number: int) -> _Hosts:
-    pod = setting.pods[number]
-    running = [bound for pods in setting.running.values() for bound in pods if setting.draws(bound.pod, pod)]
-    members = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    return _Hosts(members, running, list(others.drawing(setting, number)))
+def _hosts_of(member: SimulatedMember) -> _Hosts:
+    simulated = member.set
+    pod = member.pod
+    running = [bound for pods in simulated.running.values() for bound in pods if simulated.draws(bound.pod, pod)]
+    members = simulated.selection.of_all(pod.required_affinity, pod.namespace)
+    return _Hosts(members, running, list(others.drawing(member)))
 
 
-def _hosting(setting: Setting, number: int, meanwhile: Meanwhile) -> int:
+def _hosting(member: SimulatedMember, meanwhile: Meanwhile) -> int:
     """Return the most domains that pods of a workload may use during an event; one that moves counts twice."""
     if meanwhile.hosts_move:
-        return 2 * most_pods(setting, number) if setting.usable[number] else 0
-    return at_once(
-        setting, number, most_pods(setting, number) if setting.running.get(number) else setting.wanted(number)
-    )
+        return 2 * most_pods(member) if member.usable else 0
+    return at_once(member, most_pods(member) if member.running else member.wanted)
 
 
-def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
+def _room_beside(simulated: SimulatedSet, pod: Pod, hosts: Sequence[Pod], room: Room) -> Room:
     """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
-    ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
+    ledger, asked = simulated.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
     for position, most in room.by_position().items():
@@ -349,73 +351,75 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Room) -
     return Room(found.items())
 
 
-def at_once(setting: Setting, number: int, count: int) -> int:
+def at_once(member: SimulatedMember, count: int) -> int:
     """Return how many of ``count`` pods can be bound at once, whatever happens.
 
     Fewer nodes bind no more pods, except with a hard spread: the loss of a node may remove its least full domain. If
     preemption may delete pods outside the set, there may be more room than counted.
     """
-    if not setting.usable[number] and not setting.running.get(number):
+    simulated = member.set
+    if not member.usable and not member.running:
         return 0
-    if any(c.is_hard for c in setting.pods[number].spread) or setting.running.get(number):
+    if any(c.is_hard for c in member.pod.spread) or member.running:
         return count
-    if guests_of(setting).weaker_kinds:
+    if guests_of(simulated).weaker_kinds:
         return count
-    pod = setting.pods[number]
+    pod = member.pod
     # Affinity and quotas depend on the other workloads; without them, equal workloads share the answer.
-    is_alike = not (pod.required_affinity or setting.quotas[number])
-    known: dict[Hashable, int] = setting.rooms.setdefault(at_once, {}) if is_alike else _at_once(setting)
-    key = (pod, setting.workloads[number].kind, count) if is_alike else (number, count)
+    is_alike = not (pod.required_affinity or member.quotas)
+    known: dict[Hashable, int] = simulated.rooms.setdefault(at_once, {}) if is_alike else _at_once(simulated)
+    key = (pod, member.workload.kind, count) if is_alike else (member.number, count)
     if key not in known:
-        known[key] = min(count, most_placed(setting, number, count).pods)
+        known[key] = min(count, most_placed(member, count).pods)
     return known[key]
 
 
-@once_per_setting
-def _at_once(setting: Setting) -> dict[Hashable, int]:
+@once_per_set
+def _at_once(simulated: SimulatedSet) -> dict[Hashable, int]:
     """Return the cache: (workload, number of pods) → the pods that can be bound at once."""
     return {}
 
 
-def _may_come_and_go(setting: Setting, number: int) -> bool:
+def _may_come_and_go(member: SimulatedMember) -> bool:
     """Whether more pods of a workload may run one after another than it has at any one time."""
-    return setting.workloads[number].kind == "Job" or may_be_preempted(setting, number)
+    return member.workload.kind == "Job" or may_be_preempted(member)
 
 
-def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
+def most_on_fewer(member: SimulatedMember, wanted: int) -> Counted:
     """Return the most pods after the loss of any one node. A lost domain may have limited a spread: more may run then.
 
     Without a spread, fewer nodes never run more pods, so a large cluster skips the single nodes.
     """
-    spreads = any(c.is_hard for c in setting.pods[number].spread)
-    best = most_placed(setting, number, wanted)
-    if not spreads and (best.pods < wanted or len(setting.nodes) > MOST_LOST):
+    spreads = any(c.is_hard for c in member.pod.spread)
+    best = most_placed(member, wanted)
+    if not spreads and (best.pods < wanted or len(member.set.nodes) > MOST_LOST):
         return best
     best = Counted(-1, "")
-    for position in _unlike(setting, number, wanted):
-        found = most_placed(setting, number, wanted, Meanwhile(lost=only(position)))
+    for position in _unlike(member, wanted):
+        found = most_placed(member, wanted, Meanwhile(lost=only(position)))
         best = found if found.pods > best.pods else best
         if best.pods >= wanted:
             break
     return best
 
 
-def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
+def _unlike(member: SimulatedMember, wanted: int) -> Iterable[int]:
     """Return the position of one node of each kind: nodes with equal room in the same domains give the same bound.
 
     A key with one node per domain does not distinguish nodes.
     """
-    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
-    room = room_of(setting, pod, setting.usable[number], wanted).by_position()
+    simulated = member.set
+    pod, index = with_enforced_constraints(member.pod), simulated.index
+    room = room_of(simulated, pod, member.usable, wanted).by_position()
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )
     counted = [counted_nodes(pod, c, index) for c in pod.spread if c.is_hard]
-    columns: list[Iterable[object]] = [[min(room.get(p, 0), wanted) for p in range(len(setting.nodes))]]
+    columns: list[Iterable[object]] = [[min(room.get(p, 0), wanted) for p in range(len(simulated.nodes))]]
     for key in keys:
-        values = [node.labels.get(key) for node in setting.nodes]
+        values = [node.labels.get(key) for node in simulated.nodes]
         columns.append([value is not None for value in values] if index.one_node_each(key) else values)
-    columns += (digits(nodes, len(setting.nodes)) for nodes in counted)
+    columns += (digits(nodes, len(simulated.nodes)) for nodes in counted)
     return map(lowest, grouped(enumerate(zip(*columns, strict=True))).values())
 
 

@@ -18,32 +18,33 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.start.groups import acquaintances
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity, room_of
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
-def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
+def placed(member: SimulatedMember, wanted: int) -> Counted | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
-    pod = with_enforced_constraints(setting.pods[number])
-    if number in quota_short(setting) or not is_undisturbed(setting, number):
+    simulated = member.set
+    pod = with_enforced_constraints(member.pod)
+    if member.number in quota_short(simulated) or not is_undisturbed(member):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
-    if setting.workloads[number].kind == "DaemonSet" or setting.workloads[number].claim_templates:
+    if member.workload.kind == "DaemonSet" or member.workload.claim_templates:
         return None
-    if setting.workloads[number].pod_management == "OrderedReady" and setting.workloads[number].kind == "StatefulSet":
+    if member.workload.pod_management == "OrderedReady" and member.workload.kind == "StatefulSet":
         return None  # it stops at the first waiting pod: the same number, but another order
     hard = [c for c in pod.spread if c.is_hard]
     if len(hard) + len(pod.required_anti_affinity) > 1:
         return None
-    open_ = open_but_for_affinity(setting, number)
-    room = room_of(setting, pod, open_, wanted)
+    open_ = open_but_for_affinity(member)
+    room = room_of(simulated, pod, open_, wanted)
     if pod.required_anti_affinity:
-        terms = kept_apart(setting, number)
+        terms = kept_apart(member)
         if not terms:
             return None
-        each = room.apart(terms[0].topology_key, setting.index, open_, wanted)
+        each = room.apart(terms[0].topology_key, simulated.index, open_, wanted)
         takes = plural(each.domains or 1, "takes", "take")
         why = f"{number_of_domains(each.domains, terms[0].topology_key)} {takes} one pod each"
         return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
@@ -51,7 +52,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        bound = spread_bound(setting, number, constraint, room, wanted)
+        bound = spread_bound(member, constraint, room, wanted)
         if not bound.capacity:
             return None
         total, held = bound.total, list(bound.capacity.values())
@@ -64,31 +65,34 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
-def is_undisturbed(setting: Setting, number: int) -> bool:
+def is_undisturbed(member: SimulatedMember) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
     return (
-        not setting.running
-        and not _shares_nodes(setting, number)
-        and len(acquaintances(setting, number)) == 1
+        not member.set.running
+        and not _shares_nodes(member)
+        and len(acquaintances(member)) == 1
         and not any(
             selector is not None and selector.matches(group.pod.labels)
-            for group in setting.others
+            for group in member.set.others
             for selector in [
-                *(t.selector for t in setting.pods[number].required_anti_affinity),
-                *(c.selector for c in setting.pods[number].spread),
+                *(t.selector for t in member.pod.required_anti_affinity),
+                *(c.selector for c in member.pod.spread),
             ]
         )
     )
 
 
-def _shares_nodes(setting: Setting, number: int) -> bool:
+def _shares_nodes(member: SimulatedMember) -> bool:
     """Whether a workload beside it may use one of its nodes."""
-    own, users = setting.usable[number], _users(setting)
-    is_counted = setting.rivals is None or number in setting.rivals
+    simulated = member.set
+    own, users = member.usable, _users(simulated)
+    is_counted = simulated.rivals is None or member.number in simulated.rivals
     return any(nodes & own and (nodes != own or count > is_counted) for nodes, count in users.items())
 
 
-@once_per_setting
-def _users(setting: Setting) -> Mapping[NodeSet, int]:
+@once_per_set
+def _users(simulated: SimulatedSet) -> Mapping[NodeSet, int]:
     """Return nodes → the number of workloads beside the one that is asked about that may use just these."""
-    return Counter(setting.usable if setting.rivals is None else map(setting.usable.__getitem__, setting.rivals))
+    return Counter(
+        simulated.usable if simulated.rivals is None else map(simulated.usable.__getitem__, simulated.rivals)
+    )

@@ -29,8 +29,8 @@ from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.preemption_scope import outranks
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.revisions import is_mixed, stands_well
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, stands_well
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.workload import ROLLED_OUT
@@ -40,21 +40,22 @@ from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 _MOVING = {event: Meanwhile(hosts_move=True, whole_nodes=event != "drain") for event in LOSSES}
 
 
-def count(setting: Setting, event: str, number: int) -> EventBounds:
+def count(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
+    simulated = member.set
     if event in UNREACHABLE_OF:
-        return if_unreachable(setting, event, number, count(setting, UNREACHABLE_OF[event], number))
-    work.spend(work.SETUP + len(setting.workloads) // 4)
-    bounds = _despite_deletions(setting, event, number)
-    if setting.leaving and bounds.least.pods and may_miss([setting.pods[number]], setting.cluster):
+        return if_unreachable(member, event, count(member, UNREACHABLE_OF[event]))
+    work.spend(work.SETUP + len(simulated.workloads) // 4)
+    bounds = _despite_deletions(member, event)
+    if simulated.leaving and bounds.least.pods and may_miss([member.pod], simulated.cluster):
         bounds.least = Counted(0, "a waiting pod may not be requeued when a pod that terminates is gone")
         bounds.never_stuck = False
-    if _waits_in_turn(setting, number):
+    if _waits_in_turn(member):
         bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
         bounds.never_stuck = False
-    if number in quota_short(setting):
-        bounds = _granted(setting, event, number, bounds)
-    if number not in setting.never_ready:
+    if member.number in quota_short(simulated):
+        bounds = _granted(member, event, bounds)
+    if not member.never_ready:
         return bounds
     unready = EventBounds(bounds.wanted, Counted(0, "its new pods never become ready"), bounds.most)
     unready.never_stuck = False
@@ -62,50 +63,51 @@ def count(setting: Setting, event: str, number: int) -> EventBounds:
     return unready
 
 
-def has_room(setting: Setting, event: str, number: int) -> bool:
+def has_room(member: SimulatedMember, event: str) -> bool:
     """Whether the most pods before any loss, or in a rollout, are enough, so that ``count`` proves no bad end.
 
     It leaves out the least pods, which cost more than all else. False where it does not know: ``count`` decides.
     """
-    workload = setting.workloads[number]
+    workload = member.workload
     is_plain = event in ("deploy", "rollout", "hpa-max", "scale-down") and not workload.suspended
-    if not is_plain or setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)):
+    if not is_plain or member.running or member.quotas or member.set.need_devices((member.number,)):
         return False
     work.spend(work.SETUP)
-    wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
-    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted, OTHERS_STAY)
-    if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:
+    wanted = size_after(member, event) if event in ("hpa-max", "scale-down") else member.wanted
+    exact = placed(member, wanted) or most_placed(member, wanted, OTHERS_STAY)
+    if min(exact.pods, most_beside(member, wanted).pods) < wanted:
         return False
     if event in ("deploy", "scale-down"):
         return True
-    if workload.kind == "DaemonSet" and (_surges_on_port(setting, number) or _full_for_two(setting, number)):
+    if workload.kind == "DaemonSet" and (_surges_on_port(member) or _full_for_two(member)):
         return False
-    needed = _needed_beside(setting, number, wanted)
-    both = most_placed(setting, number, needed, ROLLING) if needed else exact
-    return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
+    needed = _needed_beside(member, wanted)
+    both = most_placed(member, needed, ROLLING) if needed else exact
+    return both.pods >= needed and most_of_template(member, wanted).pods >= wanted
 
 
-def _needed_beside(setting: Setting, number: int, wanted: int) -> int:
+def _needed_beside(member: SimulatedMember, wanted: int) -> int:
     """Return for how many pods a rollout needs room at once, because no old pod goes first; 0 if one may go."""
-    workload = setting.workloads[number]
+    workload = member.workload
     surge, unavailable = surging(workload, wanted)
     if workload.kind != "Deployment" or not surge or unavailable or not wanted:
         return 0
     return wanted + (surge if workload.strategy.is_whole else 1)
 
 
-def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
+def _despite_deletions(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
-    bounds = _without_deletions(setting, event, number)
-    best = guests_of(setting).gone_at_best(event, number)
-    if best is setting or (bounds.is_fine and not setting.going):
+    simulated = member.set
+    bounds = _without_deletions(member, event)
+    best = guests_of(simulated).gone_at_best(event, member.number)
+    if best is simulated or (bounds.is_fine and not simulated.going):
         return bounds
     if best is None:
-        if setting.going:
+        if simulated.going:
             bounds.least, bounds.never_stuck = Counted(0, _MADE_ROOM), False
         bounds.most, bounds.always_stuck = Counted(bounds.wanted, _MADE_ROOM), False
         return bounds
-    freed = _without_deletions(best, event, number)
+    freed = _without_deletions(best.member(member.number), event)
     bounds.most, bounds.always_stuck = freed.most, bounds.always_stuck and freed.always_stuck
     return bounds
 
@@ -113,12 +115,12 @@ def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds
 _MADE_ROOM = "other pods may be deleted"
 
 
-def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds:
-    bounds = _paused(setting, event, number) if setting.workloads[number].suspended else _count(setting, event, number)
-    if setting.supposes(event) is not None:
+def _without_deletions(member: SimulatedMember, event: str) -> EventBounds:
+    bounds = _paused(member, event) if member.workload.suspended else _count(member, event)
+    if member.set.supposes(event) is not None:
         return bounds
-    beside = most_beside(setting, number, bounds.wanted, _MOVING.get(event, NOTHING_ELSE))
-    daemon = setting.workloads[number].kind == "DaemonSet"
+    beside = most_beside(member, bounds.wanted, _MOVING.get(event, NOTHING_ELSE))
+    daemon = member.workload.kind == "DaemonSet"
     if daemon and event == "zone-loss":
         return bounds
     if daemon and event == "node-loss":  # it wants no pod on the lost node, so none is missing there
@@ -126,29 +128,29 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
     if beside.pods < bounds.most.pods:
         bounds.always_stuck = bounds.always_stuck or event == "rollout"
         if event == "rollout":  # old pods may run beside the new ones
-            beside = most_beside(setting, number, bounds.wanted, ROLLING)
+            beside = most_beside(member, bounds.wanted, ROLLING)
         bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)._replace(rests_on=ON_ALL)
     return bounds
 
 
-def _waits_in_turn(setting: Setting, number: int) -> bool:
+def _waits_in_turn(member: SimulatedMember) -> bool:
     """Whether a pod that already waits may block an OrderedReady StatefulSet forever (see its controller)."""
-    workload = setting.workloads[number]
+    workload = member.workload
     in_turn = workload.kind == "StatefulSet" and workload.pod_management != "Parallel"
-    return in_turn and any(not bound.node for bound in setting.running.get(number, ()))
+    return in_turn and any(not bound.node for bound in member.running)
 
 
-def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
+def is_fine_if_granted(member: SimulatedMember, event: str) -> bool:
     """Whether an event is sure to end well, quotas aside."""
-    return not setting.workloads[number].suspended and _count(setting, event, number).is_fine
+    return not member.workload.suspended and _count(member, event).is_fine
 
 
-def _paused(setting: Setting, event: str, number: int) -> EventBounds:
+def _paused(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds of a paused Deployment that runs: it scales and keeps its number, and no rollout starts."""
     if event == "deploy":
-        wanted = setting.wanted(number)
-        return EventBounds(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
-    bounds = _count(setting, event, number)
+        wanted = member.wanted
+        return EventBounds(wanted, _least(member, wanted), Counted(wanted, _KEPT))
+    bounds = _count(member, event)
     # Nodes may have changed, so that running pods no longer pass the filters: they stay anyway.
     bounds.most = Counted(bounds.wanted, _KEPT)
     return bounds
@@ -157,27 +159,27 @@ def _paused(setting: Setting, event: str, number: int) -> EventBounds:
 _KEPT = "it is paused, and keeps the pods that run"
 
 
-def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> EventBounds:
+def _granted(member: SimulatedMember, event: str, bounds: EventBounds) -> EventBounds:
     """Return ``bounds`` limited by a quota: only pods that it grants in every case are sure to be created."""
-    granted = quotas.cap(setting, number)
+    granted = quotas.cap(member)
     if granted is None:
         return bounds
-    made = min(granted.pods, quotas.surely_granted(setting, number, event))
+    made = min(granted.pods, quotas.surely_granted(member, event))
     sure = min(bounds.least.pods, made)
-    if setting.workloads[number].kind == "DaemonSet":  # the missing pods may be those that would find room
+    if member.workload.kind == "DaemonSet":  # the missing pods may be those that would find room
         sure = max(min(bounds.least.pods, bounds.least.pods - bounds.wanted + made), 0)
     less = EventBounds(bounds.wanted, Counted(sure, granted.why), bounds.most)
     less.never_stuck = bounds.never_stuck and sure == bounds.least.pods
     less.always_stuck = bounds.always_stuck
-    if setting.supposes(event) is None and event not in ("deploy", "rollout"):
+    if member.set.supposes(event) is None and event not in ("deploy", "rollout"):
         return less
-    if event == "deploy" and not setting.running.get(number):
+    if event == "deploy" and not member.running:
         return less
-    less.never_stuck = less.never_stuck and made >= quotas.most_made(setting, number, event)
-    if event != "rollout" or is_mixed(setting, number):
+    less.never_stuck = less.never_stuck and made >= quotas.most_made(member, event)
+    if event != "rollout" or is_mixed(member):
         return less
-    granted = quotas.cap_in_rollout(setting, number) or granted
-    if granted.pods <= bounds.wanted and _spares_none(setting, number):
+    granted = quotas.cap_in_rollout(member) or granted
+    if granted.pods <= bounds.wanted and _spares_none(member):
         less.always_stuck = bounds.wanted > 0
         less.most = Counted(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
     return less
@@ -186,139 +188,144 @@ def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> 
 _NO_WAY = "with maxUnavailable 0 no old pod makes way for the new one"
 
 
-def _spares_none(setting: Setting, number: int) -> bool:
+def _spares_none(member: SimulatedMember) -> bool:
     """Whether a rollout must create a pod before it deletes one."""
-    surge, unavailable = surging(setting.workloads[number], setting.wanted(number))
+    surge, unavailable = surging(member.workload, member.wanted)
     return surge > 0 == unavailable
 
 
-def _count(setting: Setting, event: str, number: int) -> EventBounds:
-    bounds = _foreseen(setting, event, number)
-    if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
-        lost = map(Meanwhile, losses(setting, event)) if event == "zone-loss" else [Meanwhile(fewer=1)]
-        if not finds_room(setting, number, lost):
+def _count(member: SimulatedMember, event: str) -> EventBounds:
+    bounds = _foreseen(member, event)
+    if event in LOSSES and may_miss([member.pod], member.set.cluster):
+        lost = map(Meanwhile, losses(member.set, event)) if event == "zone-loss" else [Meanwhile(fewer=1)]
+        if not finds_room(member, lost):
             bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
-    if not setting.running.get(number) or stands_well(setting, number):
+    if not member.running or stands_well(member):
         return bounds
-    bounds.most = _most_beside_standing(setting, event, number, bounds.wanted)
+    bounds.most = _most_beside_standing(member, event, bounds)
     if bounds.always_stuck:
-        new = most_of_template(setting, number, bounds.wanted)
+        new = most_of_template(member, bounds.wanted)
         bounds.always_stuck = event in ("deploy", "rollout") and new.pods < bounds.wanted
         bounds.most = bounds.most._replace(why=new.why) if bounds.always_stuck else bounds.most
     return bounds
 
 
-def _most_beside_standing(setting: Setting, event: str, number: int, wanted: int) -> Counted:
+def _most_beside_standing(member: SimulatedMember, event: str, foreseen: EventBounds) -> Counted:
     """Return the most pods where some that run would not pass the filters on their nodes now: they stay anyway.
 
-    Each pod in the end is one of these, or one that has passed the filters.
+    Each pod in the end is one of these, or one that has passed the filters, before a loss or after it: a domain that is
+    lost no longer limits a spread, as ``foreseen`` counts.
     """
-    if setting.supposes(event) is not None:
+    wanted = foreseen.wanted
+    if member.set.supposes(event) is not None:
         return Counted(wanted, "some pods run on nodes that would not pass the filters now")
-    standing = sum(bool(bound.node) for bound in setting.running[number])
-    new = most_placed(setting, number, wanted, Meanwhile(mixed=event == "rollout"))
+    standing = sum(bool(bound.node) for bound in member.running)
+    new = most_placed(member, wanted, Meanwhile(mixed=event == "rollout"))
+    if event in LOSSES:
+        new = max(new, foreseen.most, key=lambda counted: counted.pods)
     if standing + new.pods >= wanted:
         return Counted(wanted, "some pods run on nodes that would not pass the filters now")
-    return new._replace(pods=standing + new.pods, why=f"{many(standing, 'pod')} may stay where they run; {new.why}")
+    stay = f"{many(standing, 'pod')} may stay where {plural(standing, 'it runs', 'they run')}; " if standing else ""
+    return new._replace(pods=standing + new.pods, why=f"{stay}{new.why}")
 
 
-def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
+def _foreseen(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds if all running pods still pass the filters on their nodes."""
-    if setting.workloads[number].kind == "Pod" and event in LOSSES:
-        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), most_placed(setting, number, 1))
-    if setting.running.get(number) and event == "deploy":
-        return _applied_again(setting, number)
-    return _from_nothing(setting, event, number)
+    if member.workload.kind == "Pod" and event in LOSSES:
+        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), most_placed(member, 1))
+    if member.running and event == "deploy":
+        return _applied_again(member)
+    return _from_nothing(member, event)
 
 
-def _from_nothing(setting: Setting, event: str, number: int) -> EventBounds:
+def _from_nothing(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds if today's filters placed each pod of the workload."""
-    if setting.supposes(event) is not None:
-        return supposed_bounds(setting, number)
+    if member.set.supposes(event) is not None:
+        return supposed_bounds(member)
     match event:
         case "rollout":
-            return _rollout(setting, number, setting.wanted(number))
+            return _rollout(member, member.wanted)
         case "hpa-max":
-            return _placed(setting, number, size_after(setting, event, number))
+            return _placed(member, size_after(member, event))
         case "scale-down":
-            return _scaled_down(setting, number, event)
+            return _scaled_down(member, event)
         case "node-loss" | "drain":
-            return _drained(setting, number) if event == "drain" else _without_one(setting, number, Meanwhile(fewer=1))
+            return _drained(member) if event == "drain" else _without_one(member, Meanwhile(fewer=1))
         case "zone-loss":
-            return _without_a_zone(setting, number)
+            return _without_a_zone(member)
     asked = scaled_to(event)
     if asked is None:
-        return _placed(setting, number, setting.wanted(number))
-    return _scaled_down(setting, number, event) if asked < setting.wanted(number) else _placed(setting, number, asked)
+        return _placed(member, member.wanted)
+    return _scaled_down(member, event) if asked < member.wanted else _placed(member, asked)
 
 
-def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
-    exact = placed(setting, number, wanted)
+def _placed(member: SimulatedMember, wanted: int) -> EventBounds:
+    exact = placed(member, wanted)
     if exact is not None:
         return EventBounds(wanted, exact, exact)
-    most = most_placed(setting, number, wanted, OTHERS_STAY)
-    return EventBounds(wanted, lambda: _least(setting, number, wanted, FRESH), most)
+    most = most_placed(member, wanted, OTHERS_STAY)
+    return EventBounds(wanted, lambda: _least(member, wanted, FRESH), most)
 
 
-def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
+def _most(member: SimulatedMember, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
     """Return the most pods: all if ``least`` says so, which knows neither quotas nor devices."""
-    if least.pods >= wanted and not setting.quotas[number] and not setting.need_devices((number,)):
+    if least.pods >= wanted and not member.quotas and not member.set.need_devices((member.number,)):
         return Counted(wanted, "all are sure to run")
     return count()
 
 
-def _least(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = OTHERS_STAY) -> Counted:
+def _least(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = OTHERS_STAY) -> Counted:
     """Return the least pods in an event that deletes no pods of others."""
-    if setting.workloads[number].kind == "DaemonSet":
-        return least_daemons(setting, number, wanted)
-    return least_placed(setting, number, wanted, meanwhile)
+    if member.workload.kind == "DaemonSet":
+        return least_daemons(member, wanted)
+    return least_placed(member, wanted, meanwhile)
 
 
-def stuck_at(setting: Setting, number: int, size: int) -> Counted | None:
+def stuck_at(member: SimulatedMember, size: int) -> Counted | None:
     """Return the most pods of a Deployment that no rollout brings to an end once an autoscaler asks for ``size``.
 
     None if one may end. Where pods run, or a quota counts them, it is not known what stands at that time.
     """
-    emptied = guests_of(setting).gone_at_best("rollout", number)
-    known = not (setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)))
-    if setting.workloads[number].kind != "Deployment" or not known or emptied is None:
+    emptied = guests_of(member.set).gone_at_best("rollout", member.number)
+    known = not (member.running or member.quotas or member.set.need_devices((member.number,)))
+    if member.workload.kind != "Deployment" or not known or emptied is None:
         return None
-    return _never_ends(emptied, number, size)
+    return _never_ends(emptied.member(member.number), size)
 
 
-def stuck_at_most(setting: Setting, number: int) -> Counted | None:
+def stuck_at_most(member: SimulatedMember) -> Counted | None:
     """Return ``stuck_at`` the maximum of its autoscaler."""
-    return stuck_at(setting, number, size_after(setting, "hpa-max", number))
+    return stuck_at(member, size_after(member, "hpa-max"))
 
 
-def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
-    workload = setting.workloads[number]
-    bounds = _placed(setting, number, wanted)
-    if _surges_on_port(setting, number):
+def _rollout(member: SimulatedMember, wanted: int) -> EventBounds:
+    workload = member.workload
+    bounds = _placed(member, wanted)
+    if _surges_on_port(member):
         bounds.never_stuck = False
-        bounds.always_stuck = bounds.least.pods > 0 or bool(_full_for_two(setting, number))
+        bounds.always_stuck = bounds.least.pods > 0 or bool(_full_for_two(member))
         bounds.most = Counted(wanted, "a surging pod needs the host port that the old pod on its node holds")
         return bounds
-    full = _full_for_two(setting, number)
+    full = _full_for_two(member)
     if full:
         bounds.never_stuck, bounds.always_stuck = False, True
         why = (
             f"{many(full.bit_count(), 'node')} of {wanted} {plural(full.bit_count(), 'has', 'have')} no room for a new"
         )
-        tight = tightest_resource(setting.pods[number], setting.cluster, full)
+        tight = tightest_resource(member.pod, member.set.cluster, full)
         bounds.most = Counted(wanted, f"{why} pod beside its old one", tight)
         return bounds
-    total = rolling_total(setting, number, wanted)
+    total = rolling_total(member, wanted)
     kept = workload.kind != "Deployment" and not workload.claim_templates
 
     @cache
     def more() -> Counted:
-        return _least(setting, number, total, ROLLING)
+        return _least(member, total, ROLLING)
 
     def least() -> Counted:
         return Counted(bounds.least.pods if kept else 0, more().why)
 
-    stuck = _never_ends(setting, number, wanted)
+    stuck = _never_ends(member, wanted)
     if stuck is None:
         bounds.never_stuck = more().pods >= total
         if bounds.never_stuck:
@@ -328,54 +335,55 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     return rolled
 
 
-def _never_ends(setting: Setting, number: int, wanted: int) -> Counted | None:
+def _never_ends(member: SimulatedMember, wanted: int) -> Counted | None:
     """Return the most pods of a rollout that no order ends; None if one may end."""
-    new = most_of_template(setting, number, wanted)
+    new = most_of_template(member, wanted)
     if new.pods < wanted:  # old ones may run beside them
-        return new._replace(pods=most_placed(setting, number, wanted, ROLLING).pods)
-    needed = _needed_beside(setting, number, wanted)
+        return new._replace(pods=most_placed(member, wanted, ROLLING).pods)
+    needed = _needed_beside(member, wanted)
     if not needed:
         return None
-    room = most_placed(setting, number, needed, ROLLING)
-    beside = most_beside(setting, number, needed, ROLLING)
+    room = most_placed(member, needed, ROLLING)
+    beside = most_beside(member, needed, ROLLING)
     room = beside if wanted <= beside.pods < room.pods else room  # fewer: ``_without_deletions`` says so
     return room._replace(pods=min(room.pods, wanted), why=f"{room.why}; {_NO_WAY}") if room.pods < needed else None
 
 
-def _surges_on_port(setting: Setting, number: int) -> bool:
+def _surges_on_port(member: SimulatedMember) -> bool:
     """Whether a DaemonSet creates each new pod beside an old one that holds its host port."""
-    workload = setting.workloads[number]
-    surges = workload.kind == "DaemonSet" and daemon_bounds(workload.strategy, setting.wanted(number))[0]
-    return bool(surges and setting.pods[number].host_ports)
+    workload = member.workload
+    surges = workload.kind == "DaemonSet" and daemon_bounds(workload.strategy, member.wanted)[0]
+    return bool(surges and member.pod.host_ports)
 
 
-def _full_for_two(setting: Setting, number: int) -> NodeSet:
+def _full_for_two(member: SimulatedMember) -> NodeSet:
     """Return the nodes that can never hold two pods of a DaemonSet which creates each new one beside the old one.
 
     The old pod either runs there or waits for other pods that stay; then the new pod waits for these as well.
     """
-    pod, workload = with_enforced_constraints(setting.pods[number]), setting.workloads[number]
-    if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or setting.quotas[number]:
+    simulated = member.set
+    pod, workload = with_enforced_constraints(member.pod), member.workload
+    if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or member.quotas:
         return EMPTY
     looks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or any(c.is_hard for c in pod.spread)
-    ranks = {other.priority or 0 for other in setting.pods}
-    if looks or len(ranks) > 1 or any(setting.running.values()) or guests_of(setting).weaker_kinds:
+    ranks = {other.priority or 0 for other in simulated.pods}
+    if looks or len(ranks) > 1 or any(simulated.running.values()) or guests_of(simulated).weaker_kinds:
         return EMPTY
-    if any(other.kind == "Job" for other in setting.workloads):
+    if any(other.kind == "Job" for other in simulated.workloads):
         return EMPTY
-    nodes = targets(pod, setting.index)[0]
-    return of(node for node, room in copies(pod, setting.cluster, nodes, 2) if room < 2)
+    nodes = targets(pod, simulated.index)[0]
+    return of(node for node, room in copies(pod, simulated.cluster, nodes, 2) if room < 2)
 
 
-def _applied_again(setting: Setting, number: int) -> EventBounds:
+def _applied_again(member: SimulatedMember) -> EventBounds:
     """Return bounds for a running workload: a changed template starts a rollout, an unchanged one does nothing."""
-    changes = setting.changes.get(number, True) and setting.workloads[number].kind in ROLLED_OUT
+    changes = member.changes_template and member.workload.kind in ROLLED_OUT
     if changes:
-        return _applied(setting, number)
-    kept = _kept(setting, number)
+        return _applied(member)
+    kept = _kept(member)
     if changes is False:
         return kept
-    rolled = _applied(setting, number)
+    rolled = _applied(member)
     least, most = min(kept.least, rolled.least), max(kept.most, rolled.most, key=lambda c: c.pods)
     either = EventBounds(kept.wanted, least, most)
     either.never_stuck = kept.never_stuck and rolled.never_stuck
@@ -383,17 +391,17 @@ def _applied_again(setting: Setting, number: int) -> EventBounds:
     return either
 
 
-def _kept(setting: Setting, number: int) -> EventBounds:
+def _kept(member: SimulatedMember) -> EventBounds:
     """Return bounds for an unchanged template: running pods stay, and the replicas follow the manifest."""
-    if not setting.is_settled(number):  # a rollout is in progress and continues
-        bounds = _applied(setting, number)
-        if any(bound.node for bound in setting.running[number]):
+    if not member.is_settled:  # a rollout is in progress and continues
+        bounds = _applied(member)
+        if any(bound.node for bound in member.running):
             bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
         return bounds
-    wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
-    most = most_placed(setting, number, wanted, OTHERS_STAY)
-    keeps = setting.keeps(number)
-    alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
+    wanted, least = member.wanted, _least(member, member.wanted)
+    most = most_placed(member, wanted, OTHERS_STAY)
+    keeps = member.kept
+    alone = not any(outranks(other, member) for other in member.others)
     if alone and min(keeps, wanted) > least.pods:
         least = Counted(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
     return EventBounds(wanted, least, most)
@@ -402,93 +410,101 @@ def _kept(setting: Setting, number: int) -> EventBounds:
 _STAYS = "running pods stay where they are"
 
 
-def _applied(setting: Setting, number: int) -> EventBounds:
+def _applied(member: SimulatedMember) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
-    bounds = _rollout(setting, number, setting.wanted(number))
-    if not _runs_whole(setting, number):
-        bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
+    bounds = _rollout(member, member.wanted)
+    if not _starts_whole(member):
+        bounds.always_stuck = most_of_template(member, bounds.wanted).pods < bounds.wanted
     return bounds
 
 
-def _runs_whole(setting: Setting, number: int) -> bool:
-    """Whether as many pods run as are wanted, all of one revision: a rollout starts as after a complete deploy."""
-    running = len(setting.running[number])
-    return running == setting.keeps(number) == setting.wanted(number) and setting.is_settled(number)
+def _starts_whole(member: SimulatedMember) -> bool:
+    """Whether a rollout starts as after a complete deploy.
+
+    As many pods run as are wanted, all of one revision, and each needs what a new one needs: its host port, for one.
+    """
+    running = len(member.running)
+    is_whole = running == member.kept == member.wanted and member.is_settled
+    return is_whole and not is_looser(member)
 
 
-def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
+def _scaled_down(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds: at least ``least_placed`` for the smaller size, or the bound pods, which are deleted last.
 
     A ReplicaSet deletes pods without a node first (``controller_utils.go``, ActivePodsWithRanks). An OrderedReady
     StatefulSet deletes its highest ordinals; it has none above the one that waits.
     """
-    size = size_after(setting, event, number)
+    size = size_after(member, event)
 
     def least() -> Counted:
-        before, fewer = _placed(setting, number, setting.wanted(number)), _least(setting, number, size, FRESH)
-        if not before.never_stuck and setting.workloads[number].pod_management == "Parallel":
+        before, fewer = _placed(member, member.wanted), _least(member, size, FRESH)
+        if not before.never_stuck and member.workload.pod_management == "Parallel":
             return fewer
         return max(fewer, Counted(min(size, before.least.pods), before.least.why), key=lambda counted: counted.pods)
 
-    return EventBounds(size, least, most_placed(setting, number, size, OTHERS_STAY))
+    return EventBounds(size, least, most_placed(member, size, OTHERS_STAY))
 
 
-def _without_one(setting: Setting, number: int, meanwhile: Meanwhile) -> EventBounds:
-    wanted = setting.wanted(number)
-    if setting.workloads[number].kind == "DaemonSet":
+def _without_one(member: SimulatedMember, meanwhile: Meanwhile) -> EventBounds:
+    wanted = member.wanted
+    if member.workload.kind == "DaemonSet":
         if meanwhile.cordoned:
-            return _placed(setting, number, wanted)
-        return _fewer_daemons(setting, number, losses(setting, "node-loss"))
-    least = least_placed(setting, number, wanted, meanwhile)
-    # A drain that a budget stops leaves pods where they are.
-    surely = not meanwhile.cordoned or not (setting.guards(number) or comes_back(setting, number))
-    most = most_on_fewer if surely else most_placed
-    return EventBounds(wanted, least, _most(setting, number, wanted, least, lambda: most(setting, number, wanted)))
+            return _placed(member, wanted)
+        return _fewer_daemons(member, losses(member.set, "node-loss"))
+    least = least_placed(member, wanted, meanwhile)
+    may_stay = meanwhile.cordoned and bool(member.budgets or comes_back(member))
+
+    def most() -> Counted:
+        fewer = most_on_fewer(member, wanted)
+        # A drain that a budget stops leaves pods where they are.
+        return max(fewer, most_placed(member, wanted), key=lambda c: c.pods) if may_stay else fewer
+
+    return EventBounds(wanted, least, _most(member, wanted, least, most))
 
 
-def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> EventBounds:
+def _fewer_daemons(member: SimulatedMember, losses: Iterable[NodeSet]) -> EventBounds:
     """Return bounds over all ``losses``. A DaemonSet wants one pod fewer per lost node, perhaps the waiting pod."""
-    run = targets(setting.pods[number], setting.index)[0]
+    run = targets(member.pod, member.set.index)[0]
     gone = {(run & lost).bit_count() for lost in losses} or {0}
     before, wanted = run.bit_count(), run.bit_count() - min(gone)
-    most = most_placed(setting, number, before)
+    most = most_placed(member, before)
     if most.pods >= before - max(gone):
         most = Counted(wanted, "it wants a pod fewer for each lost node")
-    least = _least(setting, number, before)
+    least = _least(member, before)
     if least.pods >= before:
         return EventBounds(wanted, Counted(wanted, least.why), most)
     # The lost nodes may be those that have a pod.
     return EventBounds(wanted, Counted(max(least.pods - max(gone), 0), least.why), most)
 
 
-def _without_a_zone(setting: Setting, number: int) -> EventBounds:
-    wanted = setting.wanted(number)
-    lost = losses(setting, "zone-loss")
-    if setting.workloads[number].kind == "DaemonSet":
-        return _fewer_daemons(setting, number, lost)
-    least = min((least_placed(setting, number, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
+def _without_a_zone(member: SimulatedMember) -> EventBounds:
+    wanted = member.wanted
+    lost = losses(member.set, "zone-loss")
+    if member.workload.kind == "DaemonSet":
+        return _fewer_daemons(member, lost)
+    least = min((least_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
     def most() -> Counted:
-        return max((most_placed(setting, number, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
+        return max((most_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
-    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
+    return EventBounds(wanted, least, _most(member, wanted, least, most))
 
 
-def _drained(setting: Setting, number: int) -> EventBounds:
-    bounds = _without_one(setting, number, Meanwhile(fewer=1, cordoned=True))
+def _drained(member: SimulatedMember) -> EventBounds:
+    bounds = _without_one(member, Meanwhile(fewer=1, cordoned=True))
     bounds.never_stuck = True
-    stopped_by_budgets(setting, number, bounds)
+    stopped_by_budgets(member, bounds)
     return bounds
 
 
-def stopped_by_budgets(setting: Setting, number: int, bounds: EventBounds) -> None:
+def stopped_by_budgets(member: SimulatedMember, bounds: EventBounds) -> None:
     """Change the bounds of a drain where budgets may refuse to evict pods of the workload."""
-    budgets = setting.guards(number) if setting.workloads[number].kind != "DaemonSet" else ()
+    budgets = member.budgets if member.workload.kind != "DaemonSet" else ()
     if not budgets:
         return
-    alone = [b for b in budgets if setting.is_alone(b)]
+    alone = [b for b in budgets if member.set.is_alone(b)]
     if len(budgets) > 1 or not alone or bounds.least.pods < bounds.wanted:
         bounds.never_stuck = False
     else:
-        bounds.never_stuck = allowed_if_healthy(budgets[0], setting.workloads[number].kind, bounds.wanted) > 0
+        bounds.never_stuck = allowed_if_healthy(budgets[0], member.workload.kind, bounds.wanted) > 0
         bounds.always_stuck = not bounds.never_stuck

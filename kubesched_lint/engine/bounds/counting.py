@@ -16,15 +16,15 @@ from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import outranks, scope_of
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
 
 
 class Counting:
-    def __init__(self, setting: Setting, *, narrates: bool = True) -> None:
+    def __init__(self, simulated: SimulatedSet, *, narrates: bool = True) -> None:
         """``narrates``: as in ``Effort``."""
-        self.setting = setting
+        self.simulated = simulated
         self._narrates = narrates
         self._known: dict[tuple[str, int], EventBounds] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
@@ -35,15 +35,15 @@ class Counting:
         bounds = self._known.get((event, number))
         if bounds is None and event in UNREACHABLE_OF:
             deleted = self.bounds(UNREACHABLE_OF[event], members, number)
-            bounds = self._known[event, number] = if_unreachable(self.setting, event, number, deleted)
+            bounds = self._known[event, number] = if_unreachable(self.simulated.member(number), event, deleted)
         if bounds is None:
-            bounds = count(self.setting, event, number)
+            bounds = count(self.simulated.member(number), event)
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
             if doubt:
                 bounds.least, bounds.never_stuck = Counted(0, doubt), False
-            with_devices(bounds, self.setting, members, number)
+            with_devices(bounds, self.simulated.member(number), members)
             if not (bounds.is_fine or bounds.is_bad):
-                sharpened(self.setting, event, number, bounds)
+                sharpened(self.simulated.member(number), event, bounds)
             if not self._narrates:
                 bounds.leave_least_out()
             self._known[event, number] = bounds
@@ -55,7 +55,7 @@ class Counting:
         Counting asks only what concerns the workload itself; to a search it may matter what others do.
         """
         deleted = self.bounds(UNREACHABLE_OF[event], members, number)
-        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.setting, event, number))
+        return not (deleted.is_fine or deleted.is_bad) or bool(why_apart(self.simulated.member(number), event))
 
     def exceeds(self, members: Collection[int], states: int, *, preempting: bool) -> bool:
         """Whether a search over members surely meets more states of a deploy.
@@ -65,51 +65,55 @@ class Counting:
         group, this holds of each workload whose pods ask nothing of where other pods are. If the search is
         ``preempting``, those pods count for which nobody has to be preempted.
         """
-        setting, met = self.setting, 1
-        for group in dict.fromkeys(group_of(setting, i) for i in members) if setting.together else ():
+        simulated, met = self.simulated, 1
+        for group in dict.fromkeys(group_of(simulated.member(i)) for i in members) if simulated.together else ():
             if met > states:
                 break
-            if preempting and setting.need_devices(group):
+            if preempting and simulated.need_devices(group):
                 continue
-            new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]
+            new = [
+                i
+                for i in group
+                if i in members and not simulated.running.get(i) and not idle(simulated.member(i), "deploy")
+            ]
             least = {i: self._least_bound(group, i, preempting=preempting) for i in new}
-            apart = prod(1 + pods for i, pods in least.items() if _asks_for_nobody(setting.pods[i]))
+            apart = prod(1 + pods for i, pods in least.items() if _asks_for_nobody(simulated.pods[i]))
             met *= max(1 + sum(least.values()), apart)
         return met > states
 
     def _least_bound(self, group: tuple[int, ...], number: int, *, preempting: bool) -> int:
         """Return the least pods after a deploy; if preemption is followed, without those that have to preempt."""
-        bounds = count(self.setting, "deploy", number) if preempting else self.bounds("deploy", group, number)
+        bounds = count(self.simulated.member(number), "deploy") if preempting else self.bounds("deploy", group, number)
         return bounds.least.pods
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int, wanted: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
-        setting, scope = self.setting, scope_of(self.setting, members)
+        simulated, scope = self.simulated, scope_of(self.simulated, members)
         if len(members) < 2 or not (scope.strong or scope.uncounted):
             return ""
-        workload, lost = setting.workloads[number], ""
+        workload, lost = simulated.workloads[number], ""
         if workload.kind == "Pod":
             lost = "a preempted pod is not recreated"
-        elif workload.claim_templates and not returns(setting, number, wanted):
+        elif workload.claim_templates and not returns(simulated.member(number), wanted):
             lost = "a preempted pod can only return to where its volume is"
-        elif may_miss([setting.pods[number]], setting.cluster):
+        elif may_miss([simulated.pods[number]], simulated.cluster):
             lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
         if lost and self._is_pressed(event, members, number):
             return lost
-        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
+        if guests_of(simulated).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
             return "preempted pods of others may be recreated on these nodes"
         return ""
 
     def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
         """Whether other workloads of the set may have to preempt pods of this workload."""
         pressing = self._pressing(event, members)
-        return any(i != number and outranks(self.setting, i, number) for i in pressing)
+        return any(i != number and outranks(self.simulated.member(i), self.simulated.member(number)) for i in pressing)
 
     def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Return up to two members that may have to preempt pods whose controllers recreate them."""
         found = self._preemptors.get((event, members))
         if found is None:
-            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
+            weaker, pressing = guests_of(self.simulated).weaker, self._pressing(event, members)
             found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
             self._preemptors[event, members] = found
         return found
@@ -118,7 +122,9 @@ class Counting:
         """Return the members whose pods may have to wait and then preempt others."""
         found = self._presses.get((event, members))
         if found is None:
-            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
+            found = self._presses[event, members] = [
+                i for i in members if not count(self.simulated.member(i), event).is_fine
+            ]
         return found
 
 

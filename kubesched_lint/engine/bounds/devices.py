@@ -8,56 +8,58 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
 from kubesched_lint.engine.cluster.devices import CHOSEN
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
 
-def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], number: int) -> None:
+def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable[int]) -> None:
     """Change the bounds of a workload if devices may serve pods of its group.
 
     Such pods may keep others from nodes, and what needs them waits with them, so nothing is sure to run.
     """
-    if not setting.need_devices(members):
+    if not member.set.need_devices(members):
         return
     bounds.least, bounds.never_stuck = (
         Counted(0, "devices may keep its pods, or those that it needs, from nodes"),
         False,
     )
-    most = _room(setting, number)
+    most = _room(member)
     if most < bounds.most.pods:
         bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
 
 
-def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
+def by_allocator(simulated: SimulatedSet, members: Iterable[int]) -> bool:
     """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
-    if not setting.need_devices(members):
+    if not simulated.need_devices(members):
         return False
-    return any(each.over_time == CHOSEN for each in setting.objects.allocator)
+    return any(each.over_time == CHOSEN for each in simulated.objects.allocator)
 
 
-@once_per_workload
-def _room(setting: Setting, number: int) -> float:
+@once_per_member
+def _room(member: SimulatedMember) -> float:
     """Return how many pods of a workload the nodes have devices for; running pods may have other claims than new ones.
 
     Pods that take the same devices share them; of others so many may run beside these.
     """
-    groups = _groups(setting)
+    groups = _groups(member.set)
     if groups is None:
         return inf
-    rooms = {
-        frozenset(groups.taken_by(pod).items()): groups.room(pod, setting.reach[number])
-        for pod in setting.kinds[number]
-    }
+    rooms = {frozenset(groups.taken_by(pod).items()): groups.room(pod, member.reach) for pod in member.kinds}
     return sum(rooms.values())
 
 
-@once_per_setting
-def _groups(setting: Setting) -> DeviceGroups | None:
+@once_per_set
+def _groups(simulated: SimulatedSet) -> DeviceGroups | None:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
-    pods = dict.fromkeys(pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod))
-    for devices in setting.objects.allocator:
-        return DeviceGroups(pods, devices, setting.index)
+    pods = dict.fromkeys(pod for own in simulated.kinds for pod in own if simulated.cluster.may_serve(pod))
+    for devices in simulated.objects.allocator:
+        return DeviceGroups(pods, devices, simulated.index)
     return None

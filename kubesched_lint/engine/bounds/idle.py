@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.bounds.supposed_bounds import after_of
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting, zones
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.model.workload import ROLLED_OUT, SCALED
 
 
-def idle(setting: Setting, event: str, number: int) -> str:
+def idle(member: SimulatedMember, event: str) -> str:
     """Return why an event does not concern a workload; empty if it does."""
+    simulated = member.set
     event = UNREACHABLE_OF.get(event, event)
-    workload, scaler = setting.workloads[number], setting.scalers.get(number)
+    workload, scaler = member.workload, member.scaler
     scalable = workload.kind in SCALED
     if workload.suspended and not workload.replicas:
         return "paused: no pods" if workload.suspended == "paused" else workload.suspended
-    hypothesis = setting.supposes(event)
+    hypothesis = simulated.supposes(event)
     if hypothesis is not None:
-        return "" if setting.wanted(number) or after_of(setting).wanted(number) else "no pods"
+        return "" if member.wanted or after_of(simulated).wanted[member.number] else "no pods"
     if event == "rollout" and workload.suspended:
         return workload.suspended
     if event == "rollout" and workload.kind not in ROLLED_OUT:
@@ -28,17 +29,17 @@ def idle(setting: Setting, event: str, number: int) -> str:
         return "no HPA"
     asked = scaled_to(event)
     if asked is not None:
-        return "–" if asked not in setting.scaled.get(number, ()) else f"has {asked}" * (asked == workload.replicas)
-    if event == "scale-down" and not (scalable and size_after(setting, event, number) < workload.replicas):
+        return "–" if asked not in member.scaled else f"has {asked}" * (asked == workload.replicas)
+    if event == "scale-down" and not (scalable and size_after(member, event) < workload.replicas):
         return "–"
-    if not setting.nodes and event in ("node-loss", "drain"):
+    if not simulated.nodes and event in ("node-loss", "drain"):
         return "no nodes"
     if event == "zone-loss":
-        found = zones(setting)
+        found = zones(simulated)
         if not found:
             return "no zones"
-        if len(found) == 1 and sum(map(len, found.values())) == len(setting.nodes):
+        if len(found) == 1 and sum(map(len, found.values())) == len(simulated.nodes):
             return "one zone"  # nothing runs without any node, whatever the workload asks
-    if not setting.wanted(number):
+    if not member.wanted:
         return "no pods"
     return ""

@@ -35,7 +35,7 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.revisions import reaches_old, repels_old_alone
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
@@ -49,7 +49,7 @@ class _Ask(NamedTuple):
     A *wide* key has domains of several nodes; a *near* key has one node per domain, like kubernetes.io/hostname.
     """
 
-    setting: Setting
+    simulated: SimulatedSet
     number: int
     wanted: int
     open_: NodeSet
@@ -77,26 +77,26 @@ class _Ask(NamedTuple):
         """
         apart = self.guests + own * self.near
         enough = among.bit_count() - apart - more
-        return closed_by_room(self.setting, self.number, own, among, Sought(enough, exactly=False)) + apart
+        return closed_by_room(self.simulated.member(self.number), own, among, Sought(enough, exactly=False)) + apart
 
 
-def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
     """Return the least of ``wanted`` pods that every order binds."""
     work.spend(work.CALL)
-    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
-    tie = tie_of(setting, number, wanted, meanwhile)
+    pod, index = with_enforced_constraints(member.pod), member.set.index
+    tie = tie_of(member, wanted, meanwhile)
     if tie is None:
         return MAY_TIE
-    if meanwhile.mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
+    if meanwhile.mixed and any(repels_old_alone(member, term) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = hard_keyed_nodes(pod, index)
-    open_ = open_but_for_affinity(setting, number) & keyed & ~meanwhile.lost
+    open_ = open_but_for_affinity(member) & keyed & ~meanwhile.lost
     if not open_:
         return Counted(0, NO_NODE)
     open_ &= tie.open_
     if not open_:
         return REFUSED
-    ask = _ask(setting, number, wanted, open_, meanwhile)
+    ask = _ask(member, wanted, open_, meanwhile)
     if isinstance(ask, Counted):
         return ask
     if tie.reaches or tie.homes:
@@ -111,7 +111,7 @@ def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhil
         return _least_in_each_domain(ask)
     for constraint in ask.wide_spreads:
         return _least_spread(ask, constraint)
-    apart = ask.wide_apart or _near_apart(setting, number)
+    apart = ask.wide_apart or _near_apart(member)
     if apart is not None:
         return _least_apart(ask, apart)
     closed = min(ask.closed(wanted - 1, open_, ask.shut + ask.fewer) + ask.shut, open_.bit_count())
@@ -119,32 +119,32 @@ def least_placed(setting: Setting, number: int, wanted: int, meanwhile: Meanwhil
     return Counted(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
 
 
-def returns(setting: Setting, number: int, wanted: int) -> bool:
+def returns(member: SimulatedMember, wanted: int) -> bool:
     """Whether each of the pods comes back if others preempt it, also where its volumes hold it by then."""
-    return least_placed(setting, number, wanted, OTHERS_STAY).pods >= wanted
+    return least_placed(member, wanted, OTHERS_STAY).pods >= wanted
 
 
-def finds_room(setting: Setting, number: int, losses: Iterable[Meanwhile]) -> bool:
+def finds_room(member: SimulatedMember, losses: Iterable[Meanwhile]) -> bool:
     """Whether all replacement pods find room beside the deleted ones, so they need not see the deletion."""
-    wanted = setting.wanted(number)
-    if setting.workloads[number].kind == "DaemonSet":  # it replaces no pod of a lost node
-        return least_daemons(setting, number, wanted).pods >= wanted
+    wanted = member.wanted
+    if member.workload.kind == "DaemonSet":  # it replaces no pod of a lost node
+        return least_daemons(member, wanted).pods >= wanted
     twice = 2 * wanted
-    return all(least_placed(setting, number, twice, loss).pods >= twice for loss in losses)
+    return all(least_placed(member, twice, loss).pods >= twice for loss in losses)
 
 
-def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Counted:
+def _ask(member: SimulatedMember, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Counted:
     """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
-    pod, index = with_enforced_constraints(setting.pods[number]), setting.index
-    spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
-    spreads = [c for c in spreads if _counts_any(setting, number, c)]
-    apart = kept_apart(setting, number) if wanted > 1 else ()
+    pod, index = with_enforced_constraints(member.pod), member.set.index
+    spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(member, c))]
+    spreads = [c for c in spreads if _counts_any(member, c)]
+    apart = kept_apart(member) if wanted > 1 else ()
     keys = [c.topology_key for c in spreads] + [t.topology_key for t in apart]
     near = any(map(index.one_node_each, keys))
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
     wide_apart = [t for t in apart if not index.one_node_each(t.topology_key)]
     guests, shut = 0, 0
-    for key, contender, times in repelling(setting, number):
+    for key, contender, times in repelling(member):
         if index.one_node_each(key):
             guests += times * min(contender.count, (contender.nodes & open_).bit_count())
         else:
@@ -152,51 +152,51 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, meanwhile: 
             shut += times * sum(sorted(sizes, reverse=True)[: contender.count])
     for constraint in spreads:
         if index.one_node_each(constraint.topology_key):
-            held = counted(setting, number, constraint)
+            held = counted(member, constraint)
             guests += sum(min(r.count, r.on_each * (r.nodes & open_).bit_count()) for r in held)
-            open_ &= ~_holding(setting, number, constraint)
+            open_ &= ~_holding(member, constraint)
     wide = bool(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
     if wide > 1 or (pod.required_affinity and near):
         return Counted(0, "several constraints work together")
     separate = next(iter(wide_apart), None)
-    return _Ask(setting, number, wanted, open_, meanwhile, wide_spreads, separate, near, guests, shut)
+    return _Ask(member.set, member.number, wanted, open_, meanwhile, wide_spreads, separate, near, guests, shut)
 
 
-def _near_apart(setting: Setting, number: int) -> PodAffinityTerm | None:
+def _near_apart(member: SimulatedMember) -> PodAffinityTerm | None:
     """Return the only term that makes its pods repel each other; None if there are several or a hard spread."""
-    terms, spread = kept_apart(setting, number), with_enforced_constraints(setting.pods[number]).spread
+    terms, spread = kept_apart(member), with_enforced_constraints(member.pod).spread
     return terms[0] if len(terms) == 1 and not any(c.is_hard for c in spread) else None
 
 
 # --- pods that constraints count --------------------------------------------------------------------------------------
 
 
-def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> NodeSet:
+def _holding(member: SimulatedMember, constraint: SpreadConstraint) -> NodeSet:
     """Return the nodes with pods outside the set that the constraint counts."""
     selector = constraint.selector
     if selector is None or selector.is_empty:
         return EMPTY
-    return others.where(others.selected_by(setting, selector, setting.pods[number].namespace))
+    return others.where(others.selected_by(member.set, selector, member.pod.namespace))
 
 
-def _counts_others(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    return bool(counted(setting, number, constraint) or _holding(setting, number, constraint))
+def _counts_others(member: SimulatedMember, constraint: SpreadConstraint) -> bool:
+    return bool(counted(member, constraint) or _holding(member, constraint))
 
 
-def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    selector, labels = constraint.selector, setting.pods[number].labels
+def _counts_any(member: SimulatedMember, constraint: SpreadConstraint) -> bool:
+    selector, labels = constraint.selector, member.pod.labels
     counts_own = selector is not None and not selector.is_empty and selector.matches(labels)
-    return counts_own or _counts_others(setting, number, constraint)
+    return counts_own or _counts_others(member, constraint)
 
 
-def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, sought: Sought) -> int:
+def closed_by_room(member: SimulatedMember, own: int, among: NodeSet, sought: Sought) -> int:
     """Return the most nodes that others and ``own`` other pods of the workload close by room or host ports."""
-    if setting.pods[number].host_ports:
-        taken = takers_of_ports(setting, number, among) + own
+    if member.pod.host_ports:
+        taken = takers_of_ports(member, among) + own
         less = sought._replace(enough=sought.enough - taken)
-        closed = max_full_nodes(setting, number, 0, among, less) + taken
+        closed = max_full_nodes(member, 0, among, less) + taken
     else:
-        closed = max_full_nodes(setting, number, own, among, sought)
+        closed = max_full_nodes(member, own, among, sought)
     return min(closed, among.bit_count())
 
 
@@ -209,19 +209,19 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
     This domain holds no more than its share of the counted pods. Below minDomains the least count is 0; then the
     argument uses a domain with fewer than maxSkew pods.
     """
-    setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
-    counting = counted_domains(setting.pods[number], constraint, setting.index, ask.meanwhile.lost)
+    simulated, number, wanted, key = ask.simulated, ask.number, ask.wanted, constraint.topology_key
+    counting = counted_domains(simulated.pods[number], constraint, simulated.index, ask.meanwhile.lost)
     sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
     if not sizes:
         return Counted(0, "no node counts for the spread")
-    alone = not _counts_others(setting, number, constraint)
+    alone = not _counts_others(simulated.member(number), constraint)
     short = is_short_of_domains(constraint, len(sizes))
     if short and not alone:
         return Counted(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
     own = wanted - 1
-    if alone and (not ask.meanwhile.mixed or reaches_old(setting, constraint.selector, number)):
+    if alone and (not ask.meanwhile.mixed or reaches_old(simulated.member(number), constraint.selector)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
-    domains = setting.index.domains(key)
+    domains = simulated.index.domains(key)
     for value, size in sizes.items():
         if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
             return Counted(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
@@ -233,7 +233,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
 
 def _least_in_each_domain(ask: _Ask) -> Counted:
     """Return the least pods with several hard spreads: a pod fits where the least full domains of all of them meet."""
-    index, pod = ask.setting.index, ask.setting.pods[ask.number]
+    index, pod = ask.simulated.index, ask.simulated.pods[ask.number]
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
@@ -252,15 +252,15 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
 
     Its other pods are in other domains if the selector matches them.
     """
-    setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
-    index, key = setting.index, term.topology_key
-    reaches_all = not ask.meanwhile.mixed or reaches_old(setting, term.selector, number)
+    simulated, number, wanted, open_ = ask.simulated, ask.number, ask.wanted, ask.open_
+    index, key = simulated.index, term.topology_key
+    reaches_all = not ask.meanwhile.mixed or reaches_old(simulated.member(number), term.selector)
     seen = not open_ & ~index.with_key(key) and reaches_all
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
     free = index.domains_of(key, open_)
     unbounded = (open_ & ~index.with_key(key)).bit_count()
-    closed = closed_by_room(setting, number, own, open_, Sought(free - wanted + 1 - apart)) + apart
+    closed = closed_by_room(simulated.member(number), own, open_, Sought(free - wanted + 1 - apart)) + apart
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
     if index.one_node_each(key):
@@ -272,8 +272,8 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
                 break
             closed -= size
             free -= 1
-        if free < wanted and not setting.pods[number].host_ports:
-            full = max_full_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
+        if free < wanted and not simulated.pods[number].host_ports:
+            full = max_full_domains(simulated.member(number), own, domains, len(domains) - wanted + 1, apart)
             free = max(free, len(domains) - full)
     stays = "stays" if free < 2 else "stay"
     why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
@@ -287,14 +287,14 @@ def _least_together(ask: _Ask) -> Counted:
     enough. A first pod that matches itself may go to any open node. A pod that matches only others waits until one is
     bound, so another workload must be sure to bind one.
     """
-    setting, number, wanted = ask.setting, ask.number, ask.wanted
-    pod, index = setting.pods[number], setting.index
+    simulated, number, wanted = ask.simulated, ask.number, ask.wanted
+    pod, index = simulated.pods[number], simulated.index
     terms = pod.required_affinity
     key = terms[0].topology_key
     if any(t.topology_key != key for t in terms):
         return Counted(0, "required pod affinity depends on where others land")
 
-    matches_itself = setting.draws(pod, pod)
+    matches_itself = simulated.draws(pod, pod)
     domains = index.domains(key)
     staying = _staying(ask) & ~ask.meanwhile.lost
     for domain in domains.values() if staying else ():
@@ -303,14 +303,14 @@ def _least_together(ask: _Ask) -> Counted:
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
-    if not matches_itself and is_blind(terms, setting.cluster):
+    if not matches_itself and is_blind(terms, simulated.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
     if not matches_itself and not _is_led(ask):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches_itself else 0
-    for contender in drawing(setting, number, terms):
+    for contender in drawing(simulated.member(number), terms):
         reach |= contender.nodes
-    reach |= others.where(others.drawing(setting, number))
+    reach |= others.where(others.drawing(simulated.member(number)))
     reach &= ~ask.meanwhile.lost
     for value, domain in domains.items():
         home = domain & ask.open_
@@ -323,9 +323,9 @@ def _least_together(ask: _Ask) -> Counted:
 
 def _staying(ask: _Ask) -> NodeSet:
     """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
-    found, preempted = EMPTY, guests_of(ask.setting).weaker_kinds
-    for group in others.drawing(ask.setting, ask.number):
-        found |= EMPTY if group.pod in preempted else others.staying(ask.setting, group)
+    found, preempted = EMPTY, guests_of(ask.simulated).weaker_kinds
+    for group in others.drawing(ask.simulated.member(ask.number)):
+        found |= EMPTY if group.pod in preempted else others.staying(ask.simulated, group)
     return found
 
 
@@ -335,47 +335,50 @@ def _opens_by_itself(ask: _Ask) -> bool:
     A ReplicaSet may create a pod before the replaced one is gone, and a rolling update does: then the new pod may need
     the old one and miss its deletion.
     """
-    setting, number, workload = ask.setting, ask.number, ask.setting.workloads[ask.number]
+    simulated, number, workload = ask.simulated, ask.number, ask.simulated.workloads[ask.number]
     remade_early = ask.meanwhile.cordoned and ask.fewer > 0
     if ask.wanted != 1 or (workload.kind != "StatefulSet" and (remade_early or workload.kind == "Job")):
         return False
     if ask.meanwhile.mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
         return False
-    pod = setting.pods[number]
+    pod = simulated.pods[number]
 
-    if not setting.draws(pod, pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
+    if (
+        not simulated.draws(pod, pod)
+        or next(drawing(simulated.member(number), pod.required_affinity), None) is not None
+    ):
         return False
-    stays_away = not any(setting.draws(bound.pod, pod) for bound in setting.leaving)
-    return stays_away and next(others.drawing(setting, number), None) is None
+    stays_away = not any(simulated.draws(bound.pod, pod) for bound in simulated.leaving)
+    return stays_away and next(others.drawing(simulated.member(number)), None) is None
 
 
 def _least_alone(ask: _Ask) -> Counted:
     """Return 1 if a first pod that matches itself is sure of an open node with the keys of its affinity, else 0."""
-    keys = {t.topology_key for t in ask.setting.pods[ask.number].required_affinity}
+    keys = {t.topology_key for t in ask.simulated.pods[ask.number].required_affinity}
     home = ask.open_
     for key in keys:
-        home &= ask.setting.index.with_key(key)
+        home &= ask.simulated.index.with_key(key)
     sure = home.bit_count() > ask.closed(0, home, ask.shut + ask.fewer) + ask.shut + ask.fewer
     return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
 def _is_led(ask: _Ask) -> bool:
     """Whether at least one pod of a workload to which affinity leads is bound in the end."""
-    setting, stay = ask.setting, ask.meanwhile.others_stay
+    simulated, stay = ask.simulated, ask.meanwhile.others_stay
 
     def is_bound(i: int) -> bool:
-        wanted = setting.wanted(i)
-        if not wanted or setting.running.get(i):
+        wanted = simulated.member(i).wanted
+        if not wanted or simulated.running.get(i):
             return False
-        meanwhile = around._replace(own_stay=stay and not may_be_preempted(setting, i))
-        return least_placed(setting, i, wanted, meanwhile).pods > 0
+        meanwhile = around._replace(own_stay=stay and not may_be_preempted(simulated.member(i)))
+        return least_placed(simulated.member(i), wanted, meanwhile).pods > 0
 
     around = ask.meanwhile._replace(own_stay=False, mixed=False)
-    return is_led(setting, ask.number, _sure(setting).setdefault(around, {}), is_bound)
+    return is_led(simulated.member(ask.number), _sure(simulated).setdefault(around, {}), is_bound)
 
 
-@once_per_setting
-def _sure(setting: Setting) -> dict[Meanwhile, dict[int, bool]]:
+@once_per_set
+def _sure(simulated: SimulatedSet) -> dict[Meanwhile, dict[int, bool]]:
     """Return the cache: what happens → workload → whether it is sure to bind a pod."""
     return {}
 
@@ -383,28 +386,28 @@ def _sure(setting: Setting) -> dict[Meanwhile, dict[int, bool]]:
 # --- DaemonSets ------------------------------------------------------------------------------------------------------
 
 
-def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
+def least_daemons(member: SimulatedMember, wanted: int) -> Counted:
     """Return the least pods of a DaemonSet that every order binds: one on each node that others cannot close.
 
     Node affinity pins each pod to its node. So a spread that honours it counts one domain, which is the least full
     one. The other pods of the DaemonSet are on other nodes, except the old pod of a surging one.
     """
-    pod, index = setting.pods[number], setting.index
-    surges = bool(daemon_bounds(setting.workloads[number].strategy, 1)[0])
+    pod, index = member.pod, member.set.index
+    surges = bool(daemon_bounds(member.workload.strategy, 1)[0])
     blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
-    apart = kept_apart(setting, number)
+    apart = kept_apart(member)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Counted(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):
         return MAY_TIE
-    open_ = diagnose(pod, setting.cluster).feasible & targets(pod, index)[0]
+    open_ = diagnose(pod, member.set.cluster).feasible & targets(pod, index)[0]
     open_ &= hard_keyed_nodes(pod, index)
     guests = 0
-    for key, contender, times in repelling(setting, number):
+    for key, contender, times in repelling(member):
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
         guests += times * min(contender.count, (contender.nodes & open_).bit_count())
-    closed = min(closed_by_room(setting, number, 0, open_, Sought(1 - guests)) + guests, open_.bit_count())
+    closed = min(closed_by_room(member, 0, open_, Sought(1 - guests)) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, _filled(closed, open_))
 

@@ -35,7 +35,13 @@ from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests
 from kubesched_lint.engine.events.start.preemption_scope import followed_guests
 from kubesched_lint.engine.events.start.quiet import quiet
 from kubesched_lint.engine.events.start.quotas import quota_short, refused_in, surely_granted
-from kubesched_lint.engine.events.start.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.simulated_set import (
+    LOSSES,
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.labels import Selector
@@ -82,7 +88,7 @@ class _Mover(NamedTuple):
 
 
 class _Part(NamedTuple):
-    setting: Setting
+    simulated: SimulatedSet
     places: Mapping[int, int]
     """Number in the set → place in the part, of each mover."""
     movers: tuple[_Mover, ...]
@@ -98,252 +104,260 @@ class _Pressed(NamedTuple):
     """The movers that may have to preempt."""
 
 
-def surely_fine(setting: Setting, event: str, number: int) -> Counted | None:
+def surely_fine(member: SimulatedMember, event: str) -> Counted | None:
     """Return that all pods of a workload run after an event, whatever the order; None if the part does not tell.
 
     Where a drain ends is not asked: see ``stopped_by_budgets``.
     """
-    if not _is_asked(setting, event, number) or (event in LOSSES and not _survives(setting, event, number)):
+    simulated = member.set
+    if not _is_asked(member, event) or (event in LOSSES and not _survives(member, event)):
         return None
-    if not quiet(setting) and _rank(setting, number) <= _lowest(setting) and not guests_of(setting).weaker_kinds:
+    if not quiet(simulated) and _rank(member) <= _lowest(simulated) and not guests_of(simulated).weaker_kinds:
         return None  # everybody moves and nobody is left out or comes anew: the part is the whole
-    why, met, rank = _STANDS, _met(setting, number), _rank(setting, number)
-    is_refused = _is_refused(setting, event, number)
-    for start in _starts(setting, event, number):
-        if not start.has(number) and _highest(setting, start) <= rank:
+    why, met, rank = _STANDS, _met(member), _rank(member)
+    is_refused = _is_refused(member, event)
+    for start in _starts(member, event):
+        if not start.has(member.number) and _highest(simulated, start) <= rank:
             continue
         # Where it finds no room even if nobody else is preempted, that need not be asked.
-        if start.has(number) and (is_refused or not _finds_room(setting, start, start, met, number)):
+        if start.has(member.number) and (is_refused or not _finds_room(member, start, start, met)):
             return None
-        pressed = _pressed(setting, start, met.lowest)
-        if not pressed.moves.has(number):
+        pressed = _pressed(simulated, start, met.lowest)
+        if not pressed.moves.has(member.number):
             continue
-        part = None if is_refused else _part_for(setting, met, pressed)
-        if part is None or _may_not_return(setting, number, part, pressed.pressing):
+        part = None if is_refused else _part_for(simulated, met, pressed)
+        if part is None or _may_not_return(member, part, pressed.pressing):
             return None
-        if not _finds_room(setting, start, pressed.moves, met, number):
+        if not _finds_room(member, start, pressed.moves, met):
             return None
         why = "it finds room beside all pods that stand, wherever those that move go"
-    return Counted(setting.wanted(number), why)
+    return Counted(member.wanted, why)
 
 
-def _finds_room(setting: Setting, start: _Moves, moves: _Moves, met: _Met, number: int) -> bool:
+def _finds_room(member: SimulatedMember, start: _Moves, moves: _Moves, met: _Met) -> bool:
     """Whether counting proves that all pods of a workload run, if just these pods move; computed once."""
-    known, key = _known_rooms(setting), (start, moves, number)
+    known, key = _known_rooms(member.set), (start, moves, member.number)
     if key not in known:
-        part = _part(setting, moves, met.workloads, met.forced)
-        known[key] = _count(part, start, part.movers[part.places[number]]).is_fine
+        part = _part(member.set, moves, met.workloads, met.forced)
+        known[key] = _count(part, start, part.movers[part.places[member.number]]).is_fine
     return known[key]
 
 
-@once_per_setting
-def _known_rooms(setting: Setting) -> dict[tuple[_Moves, _Moves, int], bool]:
+@once_per_set
+def _known_rooms(simulated: SimulatedSet) -> dict[tuple[_Moves, _Moves, int], bool]:
     return {}
 
 
-def sharpened(setting: Setting, event: str, number: int, bounds: EventBounds) -> None:
+def sharpened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
     """Change bounds that leave a cell open where the part decides it."""
-    found = surely_fine(setting, event, number)
+    found = surely_fine(member, event)
     if found is not None:
         bounds.least, bounds.never_stuck = found._replace(pods=bounds.wanted), True
         if event == "drain":
-            stopped_by_budgets(setting, number, bounds)
+            stopped_by_budgets(member, bounds)
 
 
 # --- who is asked -----------------------------------------------------------------------------------------------------
 
 
-def _is_asked(setting: Setting, event: str, number: int) -> bool:
+def _is_asked(member: SimulatedMember, event: str) -> bool:
     """Whether the arguments hold for a workload in an event."""
-    plain = setting.supposed is None and setting.rivals is None and not setting.lingering and not setting.going
-    if not plain or setting.need_devices((number,)):
+    simulated = member.set
+    plain = simulated.supposed is None and simulated.rivals is None and not simulated.lingering and not simulated.going
+    if not plain or simulated.need_devices((member.number,)):
         return False
-    pod, workload = setting.pods[number], setting.workloads[number]
-    follows = bool(pod.required_affinity) and bool(quota_short(setting))
-    return not (follows or workload.suspended or pod.group or number in setting.never_ready)
+    pod, workload = member.pod, member.workload
+    follows = bool(pod.required_affinity) and bool(quota_short(simulated))
+    return not (follows or workload.suspended or pod.group or member.never_ready)
 
 
-def _is_refused(setting: Setting, event: str, number: int) -> bool:
+def _is_refused(member: SimulatedMember, event: str) -> bool:
     """Whether a quota may refuse pods that a workload needs: who is scaled down may have wanted more than it grants.
 
     Where pods run, some may be of an older template, and the quota may hold up their rollout before.
     """
-    if event == "scale-down" and not setting.running.get(number):
-        return surely_granted(setting, number, event) < size_after(setting, event, number)
-    return number in refused_in(setting, event, number)
+    if event == "scale-down" and not member.running:
+        return surely_granted(member, event) < size_after(member, event)
+    return member.number in refused_in(member, event)
 
 
-def _survives(setting: Setting, event: str, number: int) -> bool:
+def _survives(member: SimulatedMember, event: str) -> bool:
     """Whether the pods of a workload come back after a loss, and see each deletion that helps them."""
-    if setting.workloads[number].kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+    if member.workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
         return False
-    if event != "drain" or setting.workloads[number].kind == "DaemonSet":
+    if event != "drain" or member.workload.kind == "DaemonSet":
         return True
-    return not (comes_back(setting, number) or (setting.objects.budgets and _depends_on_others(setting, number)))
+    return not (comes_back(member) or (member.set.objects.budgets and _depends_on_others(member)))
 
 
-def _depends_on_others(setting: Setting, number: int) -> bool:
+def _depends_on_others(member: SimulatedMember) -> bool:
     """Whether pods of others on a node may open or close other nodes: a budget may keep them on the drained one."""
-    pod, index = setting.pods[number], setting.index
+    simulated = member.set
+    pod, index = member.pod, simulated.index
     if pod.required_affinity:
         return True
     wide = [c.selector for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key)]
     selectors = [selector for selector in wide if selector is not None]
-    others = chain((p for i, p in enumerate(setting.pods) if i != number), (k.pod for k in setting.others))
+    others = chain((p for i, p in enumerate(simulated.pods) if i != member.number), (k.pod for k in simulated.others))
     return any(
-        _repels_from_afar(setting, pod, other)
+        _repels_from_afar(simulated, pod, other)
         or (other.namespace == pod.namespace and any(s.matches(other.labels) for s in selectors))
         for other in others
     )
 
 
-def _may_not_return(setting: Setting, number: int, part: _Part, pressing: Iterable[_Mover]) -> bool:
+def _may_not_return(member: SimulatedMember, part: _Part, pressing: Iterable[_Mover]) -> bool:
     """Whether pods of a workload may be preempted and not be made again, miss that they fit, or be held by volumes."""
-    if not any(_outranks(setting, mover, number) for mover in pressing if mover.number != number):
+    if not any(_outranks(member, mover) for mover in pressing if mover.number != member.number):
         return False
-    workload, place = setting.workloads[number], part.places[number]
-    if workload.kind == "Pod" or may_miss([setting.pods[number]], setting.cluster):
+    workload, there = member.workload, part.simulated.member(part.places[member.number])
+    if workload.kind == "Pod" or may_miss([member.pod], member.set.cluster):
         return True
-    is_known = not workload.claim_templates or place in part.setting.returning
-    return not is_known and not returns(part.setting, place, part.setting.wanted(place))
+    is_known = not workload.claim_templates or there.number in part.simulated.returning
+    return not is_known and not returns(there, there.wanted)
 
 
 # --- who moves --------------------------------------------------------------------------------------------------------
 
 
-@once_per_setting
-def _everybody(setting: Setting) -> frozenset[int]:
-    return frozenset(range(len(setting.workloads)))
+@once_per_set
+def _everybody(simulated: SimulatedSet) -> frozenset[int]:
+    return frozenset(range(len(simulated.workloads)))
 
 
-@once_per_setting
-def _restless(setting: Setting) -> frozenset[int]:
-    return _everybody(setting) - quiet(setting)
+@once_per_set
+def _restless(simulated: SimulatedSet) -> frozenset[int]:
+    return _everybody(simulated) - quiet(simulated)
 
 
-def _starts(setting: Setting, event: str, number: int) -> Iterator[_Moves]:
+def _starts(member: SimulatedMember, event: str) -> Iterator[_Moves]:
     """Yield who moves at first in each case of an event: each node or zone may be the lost one."""
-    restless = _restless(setting)
+    simulated = member.set
+    restless = _restless(simulated)
     if event in LOSSES:
-        before = _after_deploy(setting)
-        if number in before.whole and not _counts_anywhere(setting, number):
-            yield _Moves(_everybody(setting), event=event, number=number)
+        before = _after_deploy(simulated)
+        if member.number in before.whole and not _counts_anywhere(member):
+            yield _Moves(_everybody(simulated), event=event, number=member.number)
             return
-        for lost in losses(setting, event):
-            some = tuple((i, pods) for i, pods in _on(setting, lost) if i not in before.whole)
+        for lost in losses(simulated, event):
+            some = tuple((i, pods) for i, pods in _on(simulated, lost) if i not in before.whole)
             yield before._replace(some=some, lost=lost, drained=event == "drain")
         return
-    grows = event == "rollout" or (event != "deploy" and size_after(setting, event, number) > setting.wanted(number))
-    if event != "deploy" and (grows or number in restless):
-        whole = restless if number in restless else restless | {number}
-        yield _Moves(whole, event=event, number=number)
+    grows = event == "rollout" or (event != "deploy" and size_after(member, event) > member.wanted)
+    if event != "deploy" and (grows or member.number in restless):
+        whole = restless if member.number in restless else restless | {member.number}
+        yield _Moves(whole, event=event, number=member.number)
     else:
         yield _Moves(restless)
 
 
-@once_per_setting
-def _after_deploy(setting: Setting) -> _Moves:
+@once_per_set
+def _after_deploy(simulated: SimulatedSet) -> _Moves:
     """Return who moves before a loss: who is not quiet, and whom such pods may have to preempt."""
-    return _pressed(setting, _Moves(_restless(setting)), -inf).moves if quiet(setting) else _Moves(_everybody(setting))
+    return (
+        _pressed(simulated, _Moves(_restless(simulated)), -inf).moves
+        if quiet(simulated)
+        else _Moves(_everybody(simulated))
+    )
 
 
-def _counts_anywhere(setting: Setting, number: int) -> bool:
+def _counts_anywhere(member: SimulatedMember) -> bool:
     """Whether it is enough to count its pods anywhere, although it is not known where they are at the time of a loss.
 
     It is not where they need pods that may be lost, or volumes that are where they were.
     """
-    workload = setting.workloads[number]
+    workload = member.workload
     is_plain = workload.kind in (*SCALED, "Job") and not workload.claim_templates
-    return bool(quiet(setting)) and is_plain and not setting.pods[number].required_affinity
+    return bool(quiet(member.set)) and is_plain and not member.pod.required_affinity
 
 
-def _on(setting: Setting, lost: NodeSet) -> Iterator[tuple[int, int]]:
+def _on(simulated: SimulatedSet, lost: NodeSet) -> Iterator[tuple[int, int]]:
     """Yield (quiet workload, number of its pods on some nodes); pods of a DaemonSet go with their node."""
-    at = setting.index.positions
-    for i in sorted(quiet(setting)):
-        if setting.workloads[i].kind != "DaemonSet":
-            moved = sum(lost >> at[b.node] & 1 for b in setting.running.get(i, ()))
+    at = simulated.index.positions
+    for i in sorted(quiet(simulated)):
+        if simulated.workloads[i].kind != "DaemonSet":
+            moved = sum(lost >> at[b.node] & 1 for b in simulated.running.get(i, ()))
             if moved:
                 yield i, moved
 
 
-def _highest(setting: Setting, start: _Moves) -> float:
+def _highest(simulated: SimulatedSet, start: _Moves) -> float:
     """Return the highest priority of pods that move at first: who has it is preempted by nobody."""
-    known = _known_highest(setting)
+    known = _known_highest(simulated)
     if start not in known:
-        part = _part(setting, start, frozenset(range(len(setting.workloads))), frozenset())
-        movers = (*part.movers, *_of_old_templates(setting, start))
+        part = _part(simulated, start, frozenset(range(len(simulated.workloads))), frozenset())
+        movers = (*part.movers, *_of_old_templates(simulated, start))
         known[start] = max((mover.pod.priority or 0 for mover in movers), default=-inf)
     return known[start]
 
 
-@once_per_setting
-def _known_highest(setting: Setting) -> dict[_Moves, float]:
+@once_per_set
+def _known_highest(simulated: SimulatedSet) -> dict[_Moves, float]:
     return {}
 
 
-def _pressed(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
+def _pressed(simulated: SimulatedSet, start: _Moves, lowest: float) -> _Pressed:
     """Return who moves in the end: also the pods that movers may have to preempt, those that these preempt, and so on.
 
     Only pods with priority ``lowest`` or more are asked about: who has no more preempts none of them.
     """
     if start.number >= 0:
-        return _grown(setting, start, lowest)  # nobody asks again
-    known = _known_pressed(setting)
+        return _grown(simulated, start, lowest)  # nobody asks again
+    known = _known_pressed(simulated)
     if (start, lowest) not in known:
-        known[start, lowest] = _grown(setting, start, lowest)
+        known[start, lowest] = _grown(simulated, start, lowest)
     return known[start, lowest]
 
 
-@once_per_setting
-def _known_pressed(setting: Setting) -> dict[tuple[_Moves, float], _Pressed]:
+@once_per_set
+def _known_pressed(simulated: SimulatedSet) -> dict[tuple[_Moves, float], _Pressed]:
     return {}
 
 
-def _grown(setting: Setting, start: _Moves, lowest: float) -> _Pressed:
-    moves, everybody = start, frozenset(range(len(setting.workloads)))
+def _grown(simulated: SimulatedSet, start: _Moves, lowest: float) -> _Pressed:
+    moves, everybody = start, frozenset(range(len(simulated.workloads)))
     while True:
-        part, still = _part(setting, moves, everybody, frozenset()), quiet(setting) - moves.whole
+        part, still = _part(simulated, moves, everybody, frozenset()), quiet(simulated) - moves.whole
         strong = [m for m in part.movers if (m.pod.priority or 0) > lowest]
-        if still or setting.objects.pods:  # else there is nobody to protect, and the answer would not pay
+        if still or simulated.objects.pods:  # else there is nobody to protect, and the answer would not pay
             strong = [m for m in strong if not _count(part, start, m).is_fine]
-        for old in _of_old_templates(setting, moves):
+        for old in _of_old_templates(simulated, moves):
             if (old.pod.priority or 0) > lowest and (moves.lost or any(_may_evict(m, old) for m in strong)):
                 strong.append(old)
-        shaken = frozenset(k for k in still if any(_outranks(setting, m, k) for m in strong))
-        evicted = moves.others.union(k.pod for k in setting.others if any(_may_evict(m, k) for m in strong))
+        shaken = frozenset(k for k in still if any(_outranks(simulated.member(k), m) for m in strong))
+        evicted = moves.others.union(k.pod for k in simulated.others if any(_may_evict(m, k) for m in strong))
         if not shaken and evicted == moves.others:
             return _Pressed(moves, tuple(strong))
         some = tuple((i, n) for i, n in moves.some if i not in shaken)
         moves = moves._replace(whole=moves.whole | shaken, some=some, others=evicted)
 
 
-def _of_old_templates(setting: Setting, moves: _Moves) -> Sequence[_Mover]:
+def _of_old_templates(simulated: SimulatedSet, moves: _Moves) -> Sequence[_Mover]:
     """Return the running pods with old templates, the strongest first: until a rollout ends, they are made anew, too.
 
     No part counts where they find room then, so each of them may have to preempt if it is lost or preempted itself.
     """
-    old = chain.from_iterable(_of_old_template(setting, i) for i in sorted(moves.whole))
+    old = chain.from_iterable(_of_old_template(simulated.member(i)) for i in sorted(moves.whole))
     return sorted(old, key=lambda mover: -(mover.pod.priority or 0))
 
 
-@once_per_workload
-def _of_old_template(setting: Setting, number: int) -> Sequence[_Mover]:
-    old = setting.kinds[number][1:] if setting.changes.get(number, True) is not False else ()
-    return [_Mover(-1, number, pod, static_feasible(pod, setting.index)) for pod in old]
+@once_per_member
+def _of_old_template(member: SimulatedMember) -> Sequence[_Mover]:
+    old = member.kinds[1:] if member.changes_template is not False else ()
+    return [_Mover(-1, member.number, pod, static_feasible(pod, member.set.index)) for pod in old]
 
 
-@once_per_setting
-def _lowest(setting: Setting) -> float:
+@once_per_set
+def _lowest(simulated: SimulatedSet) -> float:
     """Return the lowest priority of all pods: who has no more preempts nobody."""
-    ranks = [pod.priority or 0 for kinds in setting.kinds for pod in kinds]
-    return min([*ranks, *(kind.pod.priority or 0 for kind in setting.others)], default=inf)
+    ranks = [pod.priority or 0 for kinds in simulated.kinds for pod in kinds]
+    return min([*ranks, *(kind.pod.priority or 0 for kind in simulated.others)], default=inf)
 
 
-def _outranks(setting: Setting, mover: _Mover, number: int) -> bool:
+def _outranks(member: SimulatedMember, mover: _Mover) -> bool:
     """Whether pods of a mover may preempt those of a workload."""
-    meet = bool(mover.nodes & setting.reach[number])
-    return meet and any(may_evict(mover.pod, pod) for pod in setting.kinds[number])
+    meet = bool(mover.nodes & member.reach)
+    return meet and any(may_evict(mover.pod, pod) for pod in member.kinds)
 
 
 # --- the part ---------------------------------------------------------------------------------------------------------
@@ -359,46 +373,47 @@ class _Met(NamedTuple):
     """The lowest priority of all that may."""
 
 
-def _met(setting: Setting, number: int) -> _Met:
-    known = _known_met(setting)
-    if number not in known:
-        known[number] = _meeting(setting, number)
-    return known[number]
+def _met(member: SimulatedMember) -> _Met:
+    known = _known_met(member.set)
+    if member.number not in known:
+        known[member.number] = _meeting(member)
+    return known[member.number]
 
 
-@once_per_setting
-def _known_met(setting: Setting) -> dict[int, _Met]:
+@once_per_set
+def _known_met(simulated: SimulatedSet) -> dict[int, _Met]:
     return {}
 
 
-def _meeting(setting: Setting, number: int) -> _Met:
-    floor = _rank(setting, number) if _may_force(setting, number) else -inf
-    meets = {i for i, kinds in enumerate(setting.kinds) if any(_meets(setting, number, p, floor) for p in kinds)}
-    forced = frozenset(kind.pod for kind in setting.others if not _meets(setting, number, kind.pod, floor))
+def _meeting(member: SimulatedMember) -> _Met:
+    simulated = member.set
+    floor = _rank(member) if _may_force(member) else -inf
+    meets = {i for i, kinds in enumerate(simulated.kinds) if any(_meets(member, p, floor) for p in kinds)}
+    forced = frozenset(kind.pod for kind in simulated.others if not _meets(member, kind.pod, floor))
     if floor > -inf:
-        forced = _helping(setting, meets, forced)
-    ranks = [pod.priority or 0 for i in meets | {number} for pod in setting.kinds[i]]
-    ranks += (kind.pod.priority or 0 for kind in setting.others if kind.pod not in forced)
-    return _Met(frozenset(meets | {number}), forced, min(ranks))
+        forced = _helping(simulated, meets, forced)
+    ranks = [pod.priority or 0 for i in meets | {member.number} for pod in simulated.kinds[i]]
+    ranks += (kind.pod.priority or 0 for kind in simulated.others if kind.pod not in forced)
+    return _Met(frozenset(meets | {member.number}), forced, min(ranks))
 
 
-def _part_for(setting: Setting, met: _Met, pressed: _Pressed) -> _Part | None:
+def _part_for(simulated: SimulatedSet, met: _Met, pressed: _Pressed) -> _Part | None:
     """Return the part that closes nodes to a workload; None if nobody knows what becomes of pods that it meets."""
-    followed = followed_guests(setting)
-    for kind in setting.others:
+    followed = followed_guests(simulated)
+    for kind in simulated.others:
         if kind.pod in met.forced or not any(_may_evict(mover, kind) for mover in pressed.pressing):
             continue
         if not all(bound in followed for bound in kind.bound):
             return None
-        if any(bound.owner is None for bound in kind.bound) and _is_sought(setting, met.workloads, kind.pod):
+        if any(bound.owner is None for bound in kind.bound) and _is_sought(simulated, met.workloads, kind.pod):
             return None  # it may be gone, and the part counts it
-    return _part(setting, pressed.moves, met.workloads, met.forced)
+    return _part(simulated, pressed.moves, met.workloads, met.forced)
 
 
-def _is_sought(setting: Setting, workloads: Iterable[int], other: Pod) -> bool:
+def _is_sought(simulated: SimulatedSet, workloads: Iterable[int], other: Pod) -> bool:
     """Whether affinity or a spread of one of these workloads counts a pod of others."""
-    asking = ((pod, asked) for i in workloads for pod in setting.kinds[i] for asked in _asks(pod))
-    return any(_selects(setting, asked, pod, other) for pod, asked in asking)
+    asking = ((pod, asked) for i in workloads for pod in simulated.kinds[i] for asked in _asks(pod))
+    return any(_selects(simulated, asked, pod, other) for pod, asked in asking)
 
 
 def _asks(pod: Pod) -> Iterator[PodAffinityTerm | Selector]:
@@ -407,25 +422,25 @@ def _asks(pod: Pod) -> Iterator[PodAffinityTerm | Selector]:
     yield from (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
 
 
-def _helping(setting: Setting, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
+def _helping(simulated: SimulatedSet, meets: set[int], forced: frozenset[Pod]) -> frozenset[Pod]:
     """Add to ``meets`` whose pods open nodes to others of it, by affinity or a spread; return ``forced`` without such.
 
     Without them fewer pods would seem to take room.
     """
     left = [*meets]
     while left:
-        for pod in setting.kinds[left.pop()]:
+        for pod in simulated.kinds[left.pop()]:
             for asked in _asks(pod):
-                more = set(setting.selection.of(asked, pod.namespace)) - meets
+                more = set(simulated.selection.of(asked, pod.namespace)) - meets
                 meets |= more
                 left += more
-                forced = frozenset(other for other in forced if not _selects(setting, asked, pod, other))
+                forced = frozenset(other for other in forced if not _selects(simulated, asked, pod, other))
     return forced
 
 
-def _selects(setting: Setting, asked: PodAffinityTerm | Selector, pod: Pod, other: Pod) -> bool:
+def _selects(simulated: SimulatedSet, asked: PodAffinityTerm | Selector, pod: Pod, other: Pod) -> bool:
     if isinstance(asked, PodAffinityTerm):
-        return setting.selects(asked, pod, other)
+        return simulated.selects(asked, pod, other)
     return other.namespace == pod.namespace and asked.matches(other.labels)
 
 
@@ -433,73 +448,74 @@ def _may_evict(mover: _Mover, other: Alike | _Mover) -> bool:
     return may_evict(mover.pod, other.pod) and bool(other.nodes & mover.nodes)
 
 
-def _rank(setting: Setting, number: int) -> int:
-    return setting.pods[number].priority or 0
+def _rank(member: SimulatedMember) -> int:
+    return member.pod.priority or 0
 
 
-def _may_force(setting: Setting, number: int) -> bool:
+def _may_force(member: SimulatedMember) -> bool:
     """Whether weaker pods on a node never keep a pod of a workload from it.
 
-    The claims of a StatefulSet do not: ``tied`` counts only nodes that reach their volumes, or where one can be made.
+    The claims of a StatefulSet do not: ``volume_constraints`` counts only nodes that reach their volumes, or where one
+    can be made.
     """
-    pod = setting.pods[number]
+    pod = member.pod
     is_held = any(v.claim or v.kind == "ephemeral" for v in pod.volumes)
     return surely_preempts(pod) and not (pod.required_affinity or is_held)
 
 
-def _meets(setting: Setting, number: int, other: Pod, floor: float) -> bool:
+def _meets(member: SimulatedMember, other: Pod, floor: float) -> bool:
     """Whether a pod of others may keep one of a workload with rank ``floor`` waiting, even if that may preempt."""
     if (other.priority or 0) >= floor:
         return True
-    pod, index = setting.pods[number], setting.index
+    pod, index = member.pod, member.set.index
     spread = (c for c in pod.spread if c.is_hard and not index.one_node_each(c.topology_key))
     if other.namespace == pod.namespace and any(
         c.selector is not None and c.selector.matches(other.labels) for c in spread
     ):
         return True
-    return _repels_from_afar(setting, pod, other)
+    return _repels_from_afar(member.set, pod, other)
 
 
-def _repels_from_afar(setting: Setting, pod: Pod, other: Pod) -> bool:
+def _repels_from_afar(simulated: SimulatedSet, pod: Pod, other: Pod) -> bool:
     """Whether required anti-affinity of one of two pods keeps the other from further nodes than its own."""
     return any(
-        setting.selects(term, holder, seen)
+        simulated.selects(term, holder, seen)
         for holder, seen in ((pod, other), (other, pod))
         for term in holder.required_anti_affinity
-        if not setting.index.one_node_each(term.topology_key)
+        if not simulated.index.one_node_each(term.topology_key)
     )
 
 
-def _part(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
-    """Return the setting in which the movers among ``meets`` are made anew beside all pods that stand.
+def _part(simulated: SimulatedSet, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+    """Return the set in which the movers among ``meets`` are made anew beside all pods that stand.
 
     Its ``objects.pods`` are those that stand, of the set as well, without pods of others that can be ``forced`` out.
     """
-    known, key = _known_parts(setting), (moves._replace(event="", number=-1), meets, forced)
+    known, key = _known_parts(simulated), (moves._replace(event="", number=-1), meets, forced)
     if key not in known:
-        known[key] = _put_together(setting, moves, meets, forced)
+        known[key] = _put_together(simulated, moves, meets, forced)
     return known[key]
 
 
-@once_per_setting
-def _known_parts(setting: Setting) -> dict[Hashable, _Part]:
+@once_per_set
+def _known_parts(simulated: SimulatedSet) -> dict[Hashable, _Part]:
     return {}
 
 
-def _put_together(setting: Setting, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
+def _put_together(simulated: SimulatedSet, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
     kept = sorted((moves.whole | dict(moves.some).keys()) & meets)
-    index = _index_after(setting, moves)
-    lost = frozenset(setting.nodes[p].name for p in positions(moves.lost))
-    others = [b for b in setting.objects.pods if b.pod not in forced or _outlasts_preemption(b)]
+    index = _index_after(simulated, moves)
+    lost = frozenset(simulated.nodes[p].name for p in positions(moves.lost))
+    others = [b for b in simulated.objects.pods if b.pod not in forced or _outlasts_preemption(b)]
     anew = dict.fromkeys(
         b for b in others if not b.node or (b.node in lost and not b.outlasts_drains) or _is_preempted(b, moves)
     )
     standing = [b for b in others if b not in anew and (moves.drained or b.node not in lost)]
-    made = _Made(setting, moves, index, lost)
+    made = _Made(simulated, moves, index, lost)
     for i in kept:
         standing += made.add(i)
     for i in sorted(meets.difference(kept)):
-        own = setting.running.get(i, ())
+        own = simulated.running.get(i, ())
         standing += (b for b in own if b.node not in lost or (moves.drained and b.outlasts_drains))
     return made.part(kept, tuple(standing), _owners_of(anew))
 
@@ -515,14 +531,14 @@ def _outlasts_preemption(bound: BoundPod) -> bool:
     return bound.kept_by_finalizers or bound.terminating or is_static
 
 
-def _index_after(setting: Setting, moves: _Moves) -> NodeIndex:
+def _index_after(simulated: SimulatedSet, moves: _Moves) -> NodeIndex:
     """Return the nodes after a loss, in their order, or with the drained node cordoned."""
     if not moves.lost:
-        return setting.index
+        return simulated.index
     if moves.drained:
-        return setting.index.with_taints({p: cordoned(setting.nodes[p]) for p in positions(moves.lost)})
-    kept = tuple(node for p, node in enumerate(setting.nodes) if not moves.lost >> p & 1)
-    return NodeIndex(kept, setting.index.device_resources)
+        return simulated.index.with_taints({p: cordoned(simulated.nodes[p]) for p in positions(moves.lost)})
+    kept = tuple(node for p, node in enumerate(simulated.nodes) if not moves.lost >> p & 1)
+    return NodeIndex(kept, simulated.index.device_resources)
 
 
 def _owners_of(pods: Iterable[BoundPod]) -> Sequence[Workload]:
@@ -540,8 +556,8 @@ def _owners_of(pods: Iterable[BoundPod]) -> Sequence[Workload]:
 class _Made:
     """The movers of a part, while it is put together."""
 
-    def __init__(self, setting: Setting, moves: _Moves, index: NodeIndex, lost: frozenset[str]) -> None:
-        self._setting, self._moves, self._index, self._lost = setting, moves, index, lost
+    def __init__(self, simulated: SimulatedSet, moves: _Moves, index: NodeIndex, lost: frozenset[str]) -> None:
+        self._simulated, self._moves, self._index, self._lost = simulated, moves, index, lost
         self._workloads: list[Workload] = []
         self._running: dict[int, tuple[BoundPod, ...]] = {}
         self._returning: dict[int, tuple[Pod, ...]] = {}
@@ -549,12 +565,12 @@ class _Made:
 
     def add(self, number: int) -> Sequence[BoundPod]:
         """Add a workload of the set. Return its pods that stand."""
-        setting, place, workload = self._setting, len(self._workloads), self._setting.workloads[number]
-        own, is_whole = setting.running.get(number, ()), number in self._moves.whole
+        simulated, place, workload = self._simulated, len(self._workloads), self._simulated.workloads[number]
+        own, is_whole = simulated.running.get(number, ()), number in self._moves.whole
         moved = own if is_whole else tuple(b for b in own if b.node in self._lost)
         if workload.claim_templates:
             pods = tuple(bound.pod for bound in moved)
-            if number in quiet(setting) and have_volumes(pods, setting.cluster.storage):
+            if number in quiet(simulated) and have_volumes(pods, simulated.cluster.storage):
                 self._returning[place] = pods
             elif self._lost or own:
                 self._untied.add(place)
@@ -566,35 +582,35 @@ class _Made:
 
     def _is_made_as_it_was(self, number: int) -> bool:
         """Whether new pods of a quiet workload ask for what the running ones do, and may go where these are."""
-        setting = self._setting
-        if number not in quiet(setting):
+        simulated = self._simulated
+        if number not in quiet(simulated):
             return False
-        pod, at = setting.pods[number], setting.index.positions
-        own = setting.running[number]
+        pod, at = simulated.pods[number], simulated.index.positions
+        own = simulated.running[number]
         here = of([at[b.node] for b in own])
-        return not here & ~setting.usable[number] and all(b.pod.requests == pod.requests for b in own)
+        return not here & ~simulated.usable[number] and all(b.pod.requests == pod.requests for b in own)
 
     def part(self, kept: Sequence[int], standing: tuple[BoundPod, ...], guests: Sequence[Workload]) -> _Part:
-        setting, index = self._setting, self._index
-        found = setting.part(
+        simulated, index = self._simulated, self._index
+        found = simulated.part(
             kept,
             nodes=index.nodes,
-            objects=replace(setting.objects, pods=standing, quotas=()),
+            objects=replace(simulated.objects, pods=standing, quotas=()),
             workloads=(*self._workloads, *guests),
             running={place: pods for place, pods in self._running.items() if pods},
             returning=self._returning,
         )
-        pods = (*(setting.pods[i] for i in kept), *(guest.pod for guest in guests))
-        found.__dict__.update(index=index, admission=setting.admission, pods=pods)
-        movers = [_Mover(place, i, setting.pods[i], setting.usable[i]) for place, i in enumerate(kept)]
+        pods = (*(simulated.pods[i] for i in kept), *(guest.pod for guest in guests))
+        found.__dict__.update(index=index, admission=simulated.admission, pods=pods)
+        movers = [_Mover(place, i, simulated.pods[i], simulated.usable[i]) for place, i in enumerate(kept)]
         for guest in guests:
-            movers.append(_Mover(len(movers), -1, guest.pod, static_feasible(guest.pod, setting.index)))
+            movers.append(_Mover(len(movers), -1, guest.pod, static_feasible(guest.pod, simulated.index)))
         return _Part(found, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
 
 
 def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
     """Return what counting says of a mover: of its own event, or of pods that come one after another."""
-    if mover.place in part.untied or (start.lost and part.setting.running.get(mover.place)):
+    if mover.place in part.untied or (start.lost and part.simulated.running.get(mover.place)):
         return EventBounds(1, MAY_TIE, Counted(1, ""))
-    event = start.event if mover.number == start.number else "deploy"
-    return count(part.setting, event, mover.place)
+    event = start.event if start.event and mover.number == start.number else "deploy"
+    return count(part.simulated.member(mover.place), event)

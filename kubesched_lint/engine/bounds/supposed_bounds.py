@@ -18,7 +18,7 @@ from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.engine.events.search.supposing import rolls
 from kubesched_lint.engine.events.start.evictable_pods import comes_back
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
@@ -31,49 +31,49 @@ def surging(workload: Workload, wanted: int) -> tuple[int, int]:
     return rolling_bounds(workload.strategy, wanted)
 
 
-def rolling_total(setting: Setting, number: int, wanted: int) -> int:
+def rolling_total(member: SimulatedMember, wanted: int) -> int:
     """Return for how many pods of both revisions room suffices, so that a rollout is sure to end.
 
     With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
     more. Without it, or if a waiting pod may miss the deletion, the surging pods need room beside all.
     """
-    workload = setting.workloads[number]
+    workload = member.workload
     surge, unavailable = surging(workload, wanted)
-    sees = not may_miss([setting.pods[number]], setting.cluster)
+    sees = not may_miss([member.pod], member.set.cluster)
     return wanted + min(surge, workload.strategy.by_weight) if unavailable and sees else wanted + surge
 
 
-@once_per_setting
-def after_of(setting: Setting) -> Setting:
-    """Return the setting on the nodes after its hypothesis, whose workloads want their new numbers of pods."""
-    hypothesis = _hypothesis(setting)
+@once_per_set
+def after_of(simulated: SimulatedSet) -> SimulatedSet:
+    """Return the set on the nodes after its hypothesis, whose workloads want their new numbers of pods."""
+    hypothesis = _hypothesis(simulated)
     return replace(
-        setting,
-        nodes=tuple(hypothesis.change.nodes(setting.nodes)),
-        objects=hypothesis.change.objects(setting.objects),
-        workloads=tuple(_sized(w, hypothesis.sizes.get(i)) for i, w in enumerate(setting.workloads)),
+        simulated,
+        nodes=tuple(hypothesis.change.nodes(simulated.nodes)),
+        objects=hypothesis.change.objects(simulated.objects),
+        workloads=tuple(_sized(w, hypothesis.sizes.get(i)) for i, w in enumerate(simulated.workloads)),
         supposed=None,
     )
 
 
-def _hypothesis(setting: Setting) -> Hypothesis:
-    assert setting.supposed is not None, "the setting has no hypothesis"
-    return setting.supposed
+def _hypothesis(simulated: SimulatedSet) -> Hypothesis:
+    assert simulated.supposed is not None, "the set has no hypothesis"
+    return simulated.supposed
 
 
 def _sized(workload: Workload, size: int | None) -> Workload:
     return workload if size is None else replace(workload, replicas=size)
 
 
-@once_per_setting
-def _crowded(setting: Setting) -> Setting:
+@once_per_set
+def _crowded(simulated: SimulatedSet) -> SimulatedSet:
     """Return ``after_of`` with all pods that may compete at once, where each of them may stand."""
-    hypothesis, after = _hypothesis(setting), after_of(setting)
+    hypothesis, after = _hypothesis(simulated), after_of(simulated)
     peaks = tuple(
         _sized(w, None if w.kind == "DaemonSet" else _peak(hypothesis, w, before.replicas))
-        for w, before in zip(after.workloads, setting.workloads, strict=True)
+        for w, before in zip(after.workloads, simulated.workloads, strict=True)
     )
-    return replace(after, workloads=peaks, lingering=_lingering(setting))
+    return replace(after, workloads=peaks, lingering=_lingering(simulated))
 
 
 def _peak(hypothesis: Hypothesis, workload: Workload, before: int) -> int:
@@ -82,43 +82,43 @@ def _peak(hypothesis: Hypothesis, workload: Workload, before: int) -> int:
     return wanted + surging(workload, wanted)[0] * rolls(hypothesis, workload)
 
 
-@once_per_setting
-def _lingering(setting: Setting) -> tuple[NodeSet, ...]:
+@once_per_set
+def _lingering(simulated: SimulatedSet) -> tuple[NodeSet, ...]:
     """Return per workload: the nodes that it may not use any longer, but where its pods may stand."""
-    after = after_of(setting)
+    after = after_of(simulated)
     return tuple(
-        _standing(setting, pod, after.index, usable) & ~now
-        for pod, usable, now in zip(setting.pods, setting.usable, after.usable, strict=True)
+        _standing(simulated, pod, after.index, usable) & ~now
+        for pod, usable, now in zip(simulated.pods, simulated.usable, after.usable, strict=True)
     )
 
 
-def _standing(setting: Setting, pod: Pod, later: NodeIndex, usable: NodeSet) -> NodeSet:
+def _standing(simulated: SimulatedSet, pod: Pod, later: NodeIndex, usable: NodeSet) -> NodeSet:
     """Return the later positions of nodes where a pod may have been and need not leave."""
-    change, names = _hypothesis(setting).change, setting.index.names
+    change, names = _hypothesis(simulated).change, simulated.index.names
     kept = (names[p] for p in positions(usable) if names[p] in later.positions)
     return of([later.positions[name] for name in kept if not change.evicts(pod, name)])
 
 
-def supposed_bounds(setting: Setting, number: int) -> EventBounds:
-    """Return bounds after the setting's hypothesis, for every scheduler and every order of events."""
-    hypothesis = _hypothesis(setting)
+def supposed_bounds(member: SimulatedMember) -> EventBounds:
+    """Return bounds after the set's hypothesis, for every scheduler and every order of events."""
+    hypothesis = _hypothesis(member.set)
     if hypothesis.change.unreachable:
-        return _if_unreachable(setting, hypothesis, number)
-    after, workload = after_of(setting), setting.workloads[number]
-    wanted = after.wanted(number)
+        return _if_unreachable(member, hypothesis)
+    after, workload = after_of(member.set), member.workload
+    wanted = after.wanted[member.number]
     if workload.kind == "Pod" and _deletes(hypothesis):
-        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), _most(setting, number, 1))
-    least = max(_least(setting, number, wanted), _kept(setting, number, wanted), key=lambda counted: counted.pods)
-    bounds = EventBounds(wanted, least, _most(setting, number, wanted))
+        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), _most(member, 1))
+    least = max(_least(member, wanted), _kept(member, wanted), key=lambda counted: counted.pods)
+    bounds = EventBounds(wanted, least, _most(member, wanted))
     bounds.never_stuck = bounds.least.pods >= wanted
     if rolls(hypothesis, workload):
-        _stop_without_room(setting, number, bounds)
+        _stop_without_room(member, bounds)
     if workload.kind != "DaemonSet" and hypothesis.upgraded and bounds.never_stuck:
-        _stop_at_budgets(setting, number, bounds)
+        _stop_at_budgets(member, bounds)
     return bounds
 
 
-def _if_unreachable(setting: Setting, hypothesis: Hypothesis, number: int) -> EventBounds:
+def _if_unreachable(member: SimulatedMember, hypothesis: Hypothesis) -> EventBounds:
     """Return bounds where nodes are unreachable; nothing is counted of the least if more happens at once.
 
     An upgrade or a rollout may then be stuck, whatever is wanted in the end.
@@ -126,40 +126,41 @@ def _if_unreachable(setting: Setting, hypothesis: Hypothesis, number: int) -> Ev
     change, event = hypothesis.change, hypothesis.event
     alone = Hypothesis(event, NodeChange(unreachable=change.unreachable))
     if hypothesis == alone:
-        deleted = replace(setting, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
-        return if_unreachable(setting, event, number, supposed_bounds(deleted, number))
-    wanted = after_of(setting).wanted(number)
+        deleted = replace(member.set, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
+        return if_unreachable(member, event, supposed_bounds(deleted.member(member.number)))
+    wanted = after_of(member.set).wanted[member.number]
     least = Counted(0, "nodes are unreachable, and more happens")
-    bounds = EventBounds(wanted, least, _most(setting, number, wanted))
+    bounds = EventBounds(wanted, least, _most(member, wanted))
     bounds.never_stuck = not (wanted or hypothesis.upgraded or hypothesis.rolls)
     return bounds
 
 
-def _least(setting: Setting, number: int, wanted: int) -> Counted:
-    hypothesis, crowded, workload = _hypothesis(setting), _crowded(setting), setting.workloads[number]
+def _least(member: SimulatedMember, wanted: int) -> Counted:
+    simulated = member.set
+    hypothesis, crowded, workload = _hypothesis(simulated), _crowded(simulated), member.workload
     rolling = rolls(hypothesis, workload)
-    if hypothesis.rolls and any(_surges(w) for w in setting.workloads if w.kind == "DaemonSet"):
+    if hypothesis.rolls and any(_surges(w) for w in simulated.workloads if w.kind == "DaemonSet"):
         return Counted(0, "pods of a DaemonSet may surge beside others")
     if workload.kind == "DaemonSet":
-        return least_daemons(crowded, number, wanted)
-    total = rolling_total(after_of(setting), number, wanted) if rolling else wanted
+        return least_daemons(crowded.member(member.number), wanted)
+    total = rolling_total(after_of(simulated).member(member.number), wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
-    found = least_placed(crowded, number, total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
-    misses = _deletes(hypothesis) and may_miss([crowded.pods[number]], crowded.cluster)
-    if misses and not finds_room(crowded, number, [Meanwhile(fewer=fewer)]):
+    found = least_placed(crowded.member(member.number), total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
+    misses = _deletes(hypothesis) and may_miss([crowded.pods[member.number]], crowded.cluster)
+    if misses and not finds_room(crowded.member(member.number), [Meanwhile(fewer=fewer)]):
         return Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if found.pods >= total:
         return Counted(wanted, found.why)
     return Counted(0 if rolling else min(found.pods, wanted), found.why)
 
 
-def _kept(setting: Setting, number: int, wanted: int) -> Counted:
+def _kept(member: SimulatedMember, wanted: int) -> Counted:
     """Return the least pods that a hypothesis leaves where they are, because it deletes none."""
-    hypothesis, workload = _hypothesis(setting), setting.workloads[number]
-    moves = _deletes(hypothesis) or hypothesis.rolls or number in hypothesis.sizes
-    if moves or workload.kind == "DaemonSet" or setting.running.get(number):
+    hypothesis, workload = _hypothesis(member.set), member.workload
+    moves = _deletes(hypothesis) or hypothesis.rolls or member.number in hypothesis.sizes
+    if moves or workload.kind == "DaemonSet" or member.running:
         return Counted(0, "")
-    return least_placed(setting, number, wanted, FRESH)
+    return least_placed(member, wanted, FRESH)
 
 
 def _deletes(hypothesis: Hypothesis) -> bool:
@@ -171,57 +172,60 @@ def _surges(workload: Workload) -> bool:
     return bool(daemon_bounds(workload.strategy, 1)[0])
 
 
-def _most(setting: Setting, number: int, wanted: int) -> Counted:
+def _most(member: SimulatedMember, wanted: int) -> Counted:
     """Return the most pods, by room and by what keeps its pods apart.
 
     Spread and affinity limit where a pod may go, but not where it stays: pods from before the event may exceed them.
     """
-    if setting.running.get(number):
+    simulated = member.set
+    if member.running:
         return Counted(wanted, "running pods stay where they are")
-    crowded = _crowded(setting)
-    if not most_placed(setting, number, setting.wanted(number)).pods:
-        return most_placed(crowded, number, wanted)
-    hypothesis = _hypothesis(setting)
-    mixed = rolls(hypothesis, setting.workloads[number])  # pods of the old template run beside those of the new one
-    most = most_placed(_without_company(crowded, number), number, wanted, Meanwhile(mixed=mixed))
+    crowded = _crowded(simulated)
+    if not most_placed(member, member.wanted).pods:
+        return most_placed(crowded.member(member.number), wanted)
+    hypothesis = _hypothesis(simulated)
+    mixed = rolls(hypothesis, member.workload)  # pods of the old template run beside those of the new one
+    most = most_placed(_without_company(crowded.member(member.number)), wanted, Meanwhile(mixed=mixed))
     if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
         return most
-    lost = setting.index.named(hypothesis.change.lost)
-    return min(most, most_placed(setting, number, wanted, Meanwhile(lost)), key=lambda counted: counted.pods)
+    lost = simulated.index.named(hypothesis.change.lost)
+    return min(most, most_placed(member, wanted, Meanwhile(lost)), key=lambda counted: counted.pods)
 
 
-def _without_company(setting: Setting, number: int) -> Setting:
-    """Return the setting whose pods of one workload neither spread nor need others beside them."""
-    workload = setting.workloads[number]
+def _without_company(member: SimulatedMember) -> SimulatedMember:
+    """Return a workload as if its pods neither spread nor needed others beside them."""
+    workload, others = member.workload, member.set.workloads
     if not workload.pod.spread and not workload.pod.required_affinity:
-        return setting
+        return member
     loose = replace(workload, pod=replace(workload.pod, spread=(), required_affinity=()))
-    return replace(setting, workloads=(*setting.workloads[:number], loose, *setting.workloads[number + 1 :]))
+    changed = (*others[: member.number], loose, *others[member.number + 1 :])
+    return replace(member.set, workloads=changed).member(member.number)
 
 
-def _stop_without_room(setting: Setting, number: int, bounds: EventBounds) -> None:
+def _stop_without_room(member: SimulatedMember, bounds: EventBounds) -> None:
     """Add whether a rollout never ends, because its new pods do not all fit on the nodes as they are then."""
-    workload = setting.workloads[number]
+    workload = member.workload
     if workload.kind == "DaemonSet" or workload.strategy.type == "OnDelete" or workload.strategy.partition:
         return
-    new = most_placed(_without_company(after_of(setting), number), number, bounds.wanted)
+    new = most_placed(_without_company(after_of(member.set).member(member.number)), bounds.wanted)
     if new.pods < bounds.wanted:
         bounds.never_stuck, bounds.always_stuck = False, True
         bounds.most = Counted(bounds.most.pods, new.why)
 
 
-def _stop_at_budgets(setting: Setting, number: int, bounds: EventBounds) -> None:
+def _stop_at_budgets(member: SimulatedMember, bounds: EventBounds) -> None:
     """Add whether a budget stops the upgrade, if all wanted pods run whenever a drain begins."""
-    budgets, hypothesis = setting.guards(number), _hypothesis(setting)
-    if comes_back(setting, number):
+    simulated = member.set
+    budgets, hypothesis = member.budgets, _hypothesis(simulated)
+    if comes_back(member):
         bounds.never_stuck = False
     if not budgets or not bounds.wanted:
         return
-    alone = [b for b in budgets if setting.is_alone(b)]
+    alone = [b for b in budgets if simulated.is_alone(b)]
     if len(budgets) > 1 or not alone or hypothesis.sizes or hypothesis.rolls:
         bounds.never_stuck = False
         return
-    stops = not allowed_if_healthy(budgets[0], setting.workloads[number].kind, bounds.wanted)
-    names = {setting.nodes[p].name for p in positions(setting.reach[number])}
+    stops = not allowed_if_healthy(budgets[0], member.workload.kind, bounds.wanted)
+    names = {simulated.nodes[p].name for p in positions(member.reach)}
     bounds.never_stuck = bounds.never_stuck and not stops
     bounds.always_stuck = stops and names <= set(hypothesis.upgraded) | hypothesis.change.lost

@@ -25,7 +25,7 @@ from kubesched_lint.engine.bounds.competition.contenders import counted, repelli
 from kubesched_lint.engine.bounds.least import least_placed
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, zones
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set, zones
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -43,28 +43,29 @@ _EMPTY = "their zones or nodes count as empty and hold the others at maxSkew: no
 """What makes the difference, and what helps."""
 
 
-def why_apart(setting: Setting, event: str, number: int) -> str:
+def why_apart(member: SimulatedMember, event: str) -> str:
     """Return why unreachable nodes may leave a workload with other pods than deleted ones; empty if they do not.
 
     ``event``: of ``UNREACHABLE_OF``.
     """
-    known = _known(setting)
-    if (event, number) not in known:
-        reason = next(_reasons(setting, event, number), "")
-        known[event, number] = reason and f"if the nodes are only unreachable, {reason}"
-    return known[event, number]
+    known = _known(member.set)
+    if (event, member.number) not in known:
+        reason = next(_reasons(member, event), "")
+        known[event, member.number] = reason and f"if the nodes are only unreachable, {reason}"
+    return known[event, member.number]
 
 
-@once_per_setting
-def _known(setting: Setting) -> dict[tuple[str, int], str]:
+@once_per_set
+def _known(simulated: SimulatedSet) -> dict[tuple[str, int], str]:
     return {}
 
 
-def _reasons(setting: Setting, event: str, number: int) -> Iterator[str]:
-    workload, pod = setting.workloads[number], with_enforced_constraints(setting.pods[number])
+def _reasons(member: SimulatedMember, event: str) -> Iterator[str]:
+    simulated = member.set
+    workload, pod = member.workload, with_enforced_constraints(member.pod)
     if workload.kind in ("Pod", "DaemonSet"):
         return  # the first is lost anyhow, the second has its pods on the other nodes already
-    if any(map(_stays, setting.kinds[number])):
+    if any(map(_stays, member.kinds)):
         yield _TOLERATED
     if workload.kind == "StatefulSet":
         yield STATEFUL
@@ -72,12 +73,12 @@ def _reasons(setting: Setting, event: str, number: int) -> Iterator[str]:
         yield _LATE
     if pod.required_affinity:
         yield _NEAR
-    if setting.need_devices((number,)) or _is_exclusive(setting, pod):
+    if simulated.need_devices((member.number,)) or _is_exclusive(simulated, pod):
         yield _ONE_USER
-    keys = dict.fromkeys(_repelling_keys(setting, number))
-    if any(_is_partly_lost(setting, event, key) for key in keys):
+    keys = dict.fromkeys(_repelling_keys(member))
+    if any(_is_partly_lost(simulated, event, key) for key in keys):
         yield _CLOSED
-    if any(_leaves_empty(setting, event, pod, constraint) for constraint in pod.spread):
+    if any(_leaves_empty(simulated, event, pod, constraint) for constraint in pod.spread):
         yield _EMPTY
 
 
@@ -87,68 +88,68 @@ def _stays(pod: Pod) -> bool:
     return is_let_in or not any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
 
 
-def _is_exclusive(setting: Setting, pod: Pod) -> bool:
+def _is_exclusive(simulated: SimulatedSet, pod: Pod) -> bool:
     """Whether a claim of a pod may serve one pod at a time."""
-    claims = setting.cluster.storage.claims
+    claims = simulated.cluster.storage.claims
     own = [claims.get((pod.namespace, v.claim)) for v in pod.volumes if v.claim]
     return any(claim is None or "ReadWriteOncePod" in claim.access_modes for claim in own)
 
 
-def _repelling_keys(setting: Setting, number: int) -> Iterator[str]:
+def _repelling_keys(member: SimulatedMember) -> Iterator[str]:
     """Yield the topology keys by which other pods may keep those of a workload from further nodes than their own."""
-    pod = setting.pods[number]
+    pod = member.pod
     yield from (term.topology_key for term in pod.required_anti_affinity)
-    yield from (key for key, _, _ in repelling(setting, number))
-    for group in setting.others:
+    yield from (key for key, _, _ in repelling(member))
+    for group in member.set.others:
         for term in group.pod.required_anti_affinity:
-            if setting.selects(term, group.pod, pod):
+            if member.set.selects(term, group.pod, pod):
                 yield term.topology_key
 
 
-def _is_partly_lost(setting: Setting, event: str, key: str) -> bool:
+def _is_partly_lost(simulated: SimulatedSet, event: str, key: str) -> bool:
     """Whether the loss may take some nodes of a domain and leave others."""
-    index = setting.index
+    index = simulated.index
     if index.one_node_each(key):
         return False
     every = index.domains(key).values()
-    return any(lost & nodes not in (0, nodes) for nodes in every for lost in losses(setting, event))
+    return any(lost & nodes not in (0, nodes) for nodes in every for lost in losses(simulated, event))
 
 
-def _leaves_empty(setting: Setting, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
+def _leaves_empty(simulated: SimulatedSet, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
     """Whether the loss may take all nodes of a domain that still counts."""
     if not constraint.is_hard or constraint.node_taints_policy != "Ignore":
         return False
-    every = counted_domains(pod, constraint, setting.index).values()
-    return any(not nodes & ~lost for nodes in every for lost in losses(setting, event))
+    every = counted_domains(pod, constraint, simulated.index).values()
+    return any(not nodes & ~lost for nodes in every for lost in losses(simulated, event))
 
 
-def losses(setting: Setting, event: str) -> list[NodeSet]:
+def losses(simulated: SimulatedSet, event: str) -> list[NodeSet]:
     """Return what a loss may take: each node, or the nodes of each zone; those of a hypothesis."""
-    known, hypothesis = _losses(setting), setting.supposes(event)
+    known, hypothesis = _losses(simulated), simulated.supposes(event)
     if hypothesis is not None:
-        return [setting.index.named(hypothesis.change.unreachable)]
+        return [simulated.index.named(hypothesis.change.unreachable)]
     if event not in known:
-        at = setting.index.positions
+        at = simulated.index.positions
         is_zone = event in ("zone-loss", "zone-unreachable")
         known[event] = (
-            [of([at[name] for name in names]) for names in zones(setting).values()]
+            [of([at[name] for name in names]) for names in zones(simulated).values()]
             if is_zone
-            else [1 << position for position in range(len(setting.nodes))]
+            else [1 << position for position in range(len(simulated.nodes))]
         )
     return known[event]
 
 
-@once_per_setting
-def _losses(setting: Setting) -> dict[str, list[NodeSet]]:
+@once_per_set
+def _losses(simulated: SimulatedSet) -> dict[str, list[NodeSet]]:
     return {}
 
 
-def if_unreachable(setting: Setting, event: str, number: int, deleted: EventBounds) -> EventBounds:
+def if_unreachable(member: SimulatedMember, event: str, deleted: EventBounds) -> EventBounds:
     """Return the bounds of an event of ``UNREACHABLE_OF`` from those of ``deleted`` nodes."""
-    why = why_apart(setting, event, number)
+    why = why_apart(member, event)
     if not why:
         return deleted
-    least, most = _least(setting, event, number, deleted), _most(setting, event, number, deleted)
+    least, most = _least(member, event, deleted), _most(member, event, deleted)
     is_fine = least >= deleted.wanted
     bounds = EventBounds(deleted.wanted, Counted(least, deleted.least.why if is_fine else why), most)
     bounds.never_stuck = deleted.never_stuck and is_fine
@@ -156,100 +157,99 @@ def if_unreachable(setting: Setting, event: str, number: int, deleted: EventBoun
     return bounds
 
 
-def _least(setting: Setting, event: str, number: int, deleted: EventBounds) -> int:
+def _least(member: SimulatedMember, event: str, deleted: EventBounds) -> int:
     """Return the least pods that run; 0 where several reasons set the two ends apart, or one that is not counted."""
-    pod, wanted = with_enforced_constraints(setting.pods[number]), deleted.wanted
-    reasons = list(_reasons(setting, event, number))
+    pod, wanted = with_enforced_constraints(member.pod), deleted.wanted
+    reasons = list(_reasons(member, event))
     if len(reasons) > 1 or deleted.least.pods < wanted:
         return 0
     if reasons == [STATEFUL]:
-        lost = _most_lost(setting, event, number)
-        in_order = setting.workloads[number].pod_management != "Parallel"
-        return 0 if lost and in_order and _may_lack_others(setting, event, number) else wanted - lost
+        lost = _most_lost(member, event)
+        in_order = member.workload.pod_management != "Parallel"
+        return 0 if lost and in_order and _may_lack_others(member, event) else wanted - lost
     spread = [c for c in pod.spread if c.is_hard]
-    if reasons == [_EMPTY] and len(spread) == 1 and _counts_only_own(setting, number, spread[0]):
-        return _least_beside_empty(setting, event, number, spread[0])
+    if reasons == [_EMPTY] and len(spread) == 1 and _counts_only_own(member, spread[0]):
+        return _least_beside_empty(member, event, spread[0])
     return 0
 
 
-def _may_lack_others(setting: Setting, event: str, number: int) -> bool:
+def _may_lack_others(member: SimulatedMember, event: str) -> bool:
     """Whether further pods may be missing after a loss: made in order, none comes while one before it terminates.
 
     Preempted ones are missing, and those that did not run before: a hypothesis may take what kept them waiting.
     """
-    if may_be_preempted(setting, number):
+    if may_be_preempted(member):
         return True
-    wanted = setting.wanted(number)
-    asked = setting.supposes(event) is not None and not _stands(setting, number)
-    return asked and least_placed(setting, number, wanted, FRESH).pods < wanted
+    wanted = member.wanted
+    asked = member.set.supposes(event) is not None and not _stands(member)
+    return asked and least_placed(member, wanted, FRESH).pods < wanted
 
 
-def _most_lost(setting: Setting, event: str, number: int) -> int:
+def _most_lost(member: SimulatedMember, event: str) -> int:
     """Return the most pods of a workload that a loss takes."""
-    wanted, index = setting.wanted(number), setting.index
-    if all(_stands(setting, i) for i in range(len(setting.workloads))):
-        at = [index.positions[bound.node] for bound in setting.running[number]]
-        return max((sum(lost >> p & 1 for p in at) for lost in losses(setting, event)), default=wanted)
-    alone = stands_alone(setting.pods[number], index, setting.usable[number])
-    nodes = max((lost.bit_count() for lost in losses(setting, event)), default=wanted)
-    return min(wanted, nodes) if alone and not setting.running.get(number) else wanted
+    simulated = member.set
+    wanted, index = member.wanted, simulated.index
+    if all(map(_stands, simulated.members)):
+        at = [index.positions[bound.node] for bound in member.running]
+        return max((sum(lost >> p & 1 for p in at) for lost in losses(simulated, event)), default=wanted)
+    alone = stands_alone(member.pod, index, member.usable)
+    nodes = max((lost.bit_count() for lost in losses(simulated, event)), default=wanted)
+    return min(wanted, nodes) if alone and not member.running else wanted
 
 
-def _stands(setting: Setting, number: int) -> bool:
+def _stands(member: SimulatedMember) -> bool:
     """Whether all pods of a workload run, and none is to change."""
-    is_same = setting.changes.get(number, True) is False and setting.is_settled(number)
-    return is_same and setting.keeps(number) == len(setting.running.get(number, ())) == setting.wanted(number)
+    is_same = member.changes_template is False and member.is_settled
+    return is_same and member.kept == len(member.running) == member.wanted
 
 
-def _counts_only_own(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
+def _counts_only_own(member: SimulatedMember, constraint: SpreadConstraint) -> bool:
     """Whether a spread counts all pods of a workload, and no others."""
-    selector, pod = constraint.selector, setting.pods[number]
-    if (
-        selector is None
-        or selector.is_empty
-        or not all(selector.matches(kind.labels) for kind in setting.kinds[number])
-    ):
+    selector, pod = constraint.selector, member.pod
+    if selector is None or selector.is_empty or not all(selector.matches(kind.labels) for kind in member.kinds):
         return False
-    others = (group.pod for group in setting.others)
-    return not counted(setting, number, constraint) and not any(
+    others = (group.pod for group in member.set.others)
+    return not counted(member, constraint) and not any(
         other.namespace == pod.namespace and selector.matches(other.labels) for other in others
     )
 
 
-def _least_beside_empty(setting: Setting, event: str, number: int, constraint: SpreadConstraint) -> int:
+def _least_beside_empty(member: SimulatedMember, event: str, constraint: SpreadConstraint) -> int:
     """Return the least pods if a domain without any holds the others at maxSkew.
 
     That the deleted end is fine shows that none of the others can fill up: so each gets as many.
     """
-    wanted, skew = setting.wanted(number), constraint.max_skew
+    simulated = member.set
+    wanted, skew = member.wanted, constraint.max_skew
     if wanted <= skew:
         return wanted
-    if setting.index.one_node_each(constraint.topology_key):
+    if simulated.index.one_node_each(constraint.topology_key):
         return 0
-    every = (counted_domains(setting.pods[number], constraint, setting.index, lost) for lost in losses(setting, event))
+    every = (counted_domains(member.pod, constraint, simulated.index, lost) for lost in losses(simulated, event))
     return min(wanted, skew * min(map(len, every), default=0))
 
 
-def _most(setting: Setting, event: str, number: int, deleted: EventBounds) -> Counted:
+def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Counted:
     """Return the most pods that run: those of deleted nodes, or fewer beside a domain that counts as empty.
 
     Until the loss no domain has more than maxSkew pods more than another one: none of them goes before. What is lost
     is a whole domain; the others keep what they have, and get more only up to maxSkew.
     """
-    pod, wanted = with_enforced_constraints(setting.pods[number]), deleted.wanted
-    moves = setting.running.get(number) or may_be_preempted(setting, number)
-    moves = moves or _TOLERATED in _reasons(setting, event, number)
+    simulated = member.set
+    pod, wanted = with_enforced_constraints(member.pod), deleted.wanted
+    moves = member.running or may_be_preempted(member)
+    moves = moves or _TOLERATED in _reasons(member, event)
     best = deleted.most
     for constraint in pod.spread if not moves else ():
-        if not _leaves_empty(setting, event, pod, constraint) or not _counts_only_own(setting, number, constraint):
+        if not _leaves_empty(simulated, event, pod, constraint) or not _counts_only_own(member, constraint):
             continue
-        domains = counted_domains(pod, constraint, setting.index)
+        domains = counted_domains(pod, constraint, simulated.index)
         whole = frozenset(domains.values())
-        takes_one = all(_takes_one(lost, whole) for lost in losses(setting, event))
+        takes_one = all(_takes_one(lost, whole) for lost in losses(simulated, event))
         if takes_one and not is_short_of_domains(constraint, len(domains)):
             pods = _most_beside_empty(wanted, len(domains), constraint.max_skew)
             if pods < best.pods:
-                best = Counted(pods, why_apart(setting, event, number))
+                best = Counted(pods, why_apart(member, event))
     return best
 
 

@@ -11,7 +11,12 @@ from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claim_name
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.simulated_set import (
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.storage import Claim
@@ -37,27 +42,28 @@ class VolumeConstraint(NamedTuple):
     """For each of its pods, the nodes that reach its volumes, if these are known."""
 
 
-def tie_of(setting: Setting, number: int, wanted: int, meanwhile: Meanwhile) -> VolumeConstraint | None:
+def tie_of(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> VolumeConstraint | None:
     """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known."""
-    workload, pod = setting.workloads[number], setting.pods[number]
+    simulated = member.set
+    workload, pod = member.workload, member.pod
     ephemeral = [c for v in pod.volumes if v.kind == "ephemeral" and (c := ephemeral_claim(pod, v)) is not None]
-    if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(setting, ephemeral):
+    if any(volume.claim for volume in pod.volumes) or not _are_made_where_pods_land(simulated, ephemeral):
         return None
     if not workload.claim_templates:
         return VolumeConstraint(
-            _attaching(setting, _drivers(setting, ephemeral)) if ephemeral else setting.index.all, {}
+            _attaching(simulated, _drivers(simulated, ephemeral)) if ephemeral else simulated.index.all, {}
         )
-    if number in setting.returning:
-        return None if ephemeral else _known_tie(setting, number, wanted)
+    if member.number in simulated.returning:
+        return None if ephemeral else _known_tie(member, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
-    if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
+    if member.running or simulated.lingering or not _are_made_anew(simulated, workload, wanted):
         return None
-    open_ = _attaching(setting, _drivers(setting, [*workload.claim_templates, *ephemeral]))
+    open_ = _attaching(simulated, _drivers(simulated, [*workload.claim_templates, *ephemeral]))
     if meanwhile.own_stay:
         return VolumeConstraint(open_, {})
-    classes = setting.cluster.storage.classes
+    classes = simulated.cluster.storage.classes
     provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
-    reaches = _reaches(setting, provisioners, setting.usable[number])
+    reaches = _reaches(simulated, provisioners, member.usable)
     return VolumeConstraint(open_, reaches) if len(reaches) <= MOST_TRIED else None
 
 
@@ -72,24 +78,24 @@ def have_volumes(pods: Iterable[Pod], storage: Storage) -> bool:
     return True
 
 
-def _known_tie(setting: Setting, number: int, wanted: int) -> VolumeConstraint | None:
+def _known_tie(member: SimulatedMember, wanted: int) -> VolumeConstraint | None:
     """Return where the volumes hold pods that take over those of running ones."""
-    storage, templates = setting.cluster.storage, setting.workloads[number].claim_templates
+    storage, templates = member.set.cluster.storage, member.workload.claim_templates
     classes = [storage.classes.get(t.storage_class or "") for t in templates]
-    homes = _homes(setting, number)
+    homes = _homes(member)
     if len(homes) != wanted or not all(homes):
         return None
     drivers = frozenset(migrated(c.provisioner) for c in classes if c is not None)
-    return VolumeConstraint(_attaching(setting, drivers), {}, homes) if all(classes) else None
+    return VolumeConstraint(_attaching(member.set, drivers), {}, homes) if all(classes) else None
 
 
-@once_per_workload
-def _homes(setting: Setting, number: int) -> tuple[NodeSet, ...]:
+@once_per_member
+def _homes(member: SimulatedMember) -> tuple[NodeSet, ...]:
     found = []
-    for pod in setting.returning[number]:
-        home = setting.index.all
+    for pod in member.returning:
+        home = member.set.index.all
         for plugin in (volume_binding, volume_zone):
-            for rejection in plugin.reject(pod, setting.cluster, home):
+            for rejection in plugin.reject(pod, member.set.cluster, home):
                 home &= ~rejection.nodes
         found.append(home)
     return tuple(found)
@@ -124,9 +130,9 @@ def least_tied(
     return Counted(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
 
 
-def _are_made_where_pods_land(setting: Setting, claims: Sequence[Claim]) -> bool:
+def _are_made_where_pods_land(simulated: SimulatedSet, claims: Sequence[Claim]) -> bool:
     """Whether the classes of new claims provision a volume on any node where a pod lands."""
-    objects, storage = setting.objects, setting.cluster.storage
+    objects, storage = simulated.objects, simulated.cluster.storage
     if not claims:
         return True
     if objects.storage_capacities:
@@ -139,53 +145,53 @@ def _are_made_where_pods_land(setting: Setting, claims: Sequence[Claim]) -> bool
     return not any(c.storage_class not in anywhere or storage.loose(c.storage_class).left for c in claims)
 
 
-def _drivers(setting: Setting, claims: Sequence[Claim]) -> frozenset[str]:
-    classes = setting.cluster.storage.classes
+def _drivers(simulated: SimulatedSet, claims: Sequence[Claim]) -> frozenset[str]:
+    classes = simulated.cluster.storage.classes
     return frozenset(migrated(classes[c.storage_class or ""].provisioner) for c in claims)
 
 
-def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
+def _are_made_anew(simulated: SimulatedSet, workload: Workload, wanted: int) -> bool:
     """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
-    if not _are_made_where_pods_land(setting, workload.claim_templates):
+    if not _are_made_where_pods_land(simulated, workload.claim_templates):
         return False
-    objects = setting.objects
+    objects = simulated.objects
     taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
     taken |= {v.claim_ref[1] for v in objects.volumes if v.claim_ref and v.claim_ref[0] == workload.namespace}
     return all(claim_name(workload, t, i) not in taken for t in workload.claim_templates for i in range(wanted))
 
 
-def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
+def _attaching(simulated: SimulatedSet, drivers: frozenset[str]) -> NodeSet:
     """Return the nodes that never refuse a new volume because of its driver, or of the driver's limit.
 
     Pods of others stay where they are, so that only pods of the set bring volumes: at most all of them, of two
     revisions, come to one node.
     """
-    known, state = _kept(setting), setting.cluster
+    known, state = _kept(simulated), simulated.cluster
     if drivers not in known:
-        refusing = nearly_full(dict.fromkeys(drivers, 2 * _volumes_of_all(setting)), state)
-        for _, nodes in lacking(drivers, state, setting.index.all):
+        refusing = nearly_full(dict.fromkeys(drivers, 2 * _volumes_of_all(simulated)), state)
+        for _, nodes in lacking(drivers, state, simulated.index.all):
             refusing |= nodes
-        known[drivers] = setting.index.all & ~refusing
+        known[drivers] = simulated.index.all & ~refusing
     return known[drivers]
 
 
-@once_per_setting
-def _volumes_of_all(setting: Setting) -> int:
+@once_per_set
+def _volumes_of_all(simulated: SimulatedSet) -> int:
     """Return how many volumes all pods of the set have, as many as may ever be there at once."""
     return sum(
-        most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
-        for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
+        most_pods(simulated.member(i)) * (len(pod.volumes) + len(workload.claim_templates))
+        for i, (pod, workload) in enumerate(zip(simulated.pods, simulated.workloads, strict=True))
     )
 
 
-def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
+def _reaches(simulated: SimulatedSet, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
     """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``).
 
     At most one more than ``MOST_TRIED``.
     """
-    known, asked = _kept_reaches(setting), (provisioners, usable)
+    known, asked = _kept_reaches(simulated), (provisioners, usable)
     if asked not in known:
-        storage, index = setting.cluster.storage, setting.index
+        storage, index = simulated.cluster.storage, simulated.index
         found: dict[str, NodeSet] = {}
         for node in index.nodes_of(usable):
             keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})
@@ -199,13 +205,13 @@ def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) ->
     return known[asked]
 
 
-@once_per_setting
-def _kept(setting: Setting) -> dict[frozenset[str], NodeSet]:
+@once_per_set
+def _kept(simulated: SimulatedSet) -> dict[frozenset[str], NodeSet]:
     """Return the cache of ``_attaching``."""
     return {}
 
 
-@once_per_setting
-def _kept_reaches(setting: Setting) -> dict[tuple[frozenset[str], NodeSet], Mapping[str, NodeSet]]:
+@once_per_set
+def _kept_reaches(simulated: SimulatedSet) -> dict[tuple[frozenset[str], NodeSet], Mapping[str, NodeSet]]:
     """Return the cache of ``_reaches``."""
     return {}

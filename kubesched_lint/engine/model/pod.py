@@ -326,6 +326,11 @@ def knows_scheduler(pod: Pod) -> bool:
     return pod.scheduler_name == DEFAULT_SCHEDULER if pod.profile is None else pod.profile.is_known
 
 
+def waits_for_unknown_scheduler(pod: Pod) -> bool:
+    """Return whether a scheduler of unknown rules chooses the node: none is asked about a pod with nodeName."""
+    return not pod.node_name and not knows_scheduler(pod)
+
+
 def profile_of(pod: Pod) -> SchedulerProfile:
     """Return the profile that schedules a pod; the default one for a scheduler of unknown configuration."""
     return pod.profile or DEFAULT_PROFILE

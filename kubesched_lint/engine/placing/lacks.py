@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CA
 from kubesched_lint.engine.base.text import SHOWN, and_more
 from kubesched_lint.engine.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
+from kubesched_lint.engine.model.pod import EVERY_TAINT, Pod, profile_of, waits_for_unknown_scheduler
 from kubesched_lint.engine.scenario.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.gangs import foreign_gangs_of, gates_of, pod_group
@@ -72,9 +72,9 @@ def fits_nowhere(it: Member) -> bool:
 def unmodelled(it: Member) -> Iterator[Lack]:
     """Yield a lack for each feature that its pods use and the model ignores."""
     pod = it.workload.pod
-    if not knows_scheduler(it.pod):
+    if waits_for_unknown_scheduler(it.pod):
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
-    yield from (Lack(premise, False, narrows=False) for premise in own_plugins(it.pod))
+    yield from (Lack(premise, False, narrows=False) for premise in outside_the_model(it.pod))
     # A selector that asks for more leaves out none of its own pods, and an unknown constraint only keeps pods away.
     yield from (Lack(premise, False) for premise in service_premises(it))
     for what in profile_of(it.pod).half_disabled:
@@ -158,8 +158,10 @@ def fate_of_group(name: str) -> str:
     return f"what becomes of PodGroup {name}, whose pods are tried together"
 
 
-def own_plugins(pod: Pod) -> Iterator[str]:
-    """Yield the assumptions about plugins and extenders of its scheduler that are not modelled."""
+def outside_the_model(pod: Pod) -> Iterator[str]:
+    """Yield the assumptions about its scheduling gates, and about plugins and extenders of its scheduler."""
+    for gate in pod.scheduling_gates:
+        yield f"no controller removes the scheduling gate {gate}"
     for name in profile_of(pod).unmodelled:
         yield f"{name} of {pod.scheduler_name} keeps no pod from a node, and evicts none"
 

@@ -26,9 +26,9 @@ from kubesched_lint.engine.events.start.groups import acquaintances, template_va
 from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
-from kubesched_lint.engine.events.start.setting import LOSSES, Setting
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
-from kubesched_lint.engine.events.start.stories import anew, story_of
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
+from kubesched_lint.engine.events.start.timelines import anew, timeline_of
 from kubesched_lint.engine.events.transitions.adverse import victim_key
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
@@ -75,16 +75,16 @@ class _Kept:
         self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
         self.opposing: dict[Aim, tuple[int, ...]] = {}
         """The workloads in a course against one."""
-        self.apart: dict[tuple[int, ...], Setting] = {}
-        """Members of a course → their setting without the others."""
+        self.apart: dict[tuple[int, ...], SimulatedSet] = {}
+        """Members of a course → their set without the others."""
 
 
 class Courses:
-    """Courses of a setting, cached because several questions need the same ones."""
+    """Courses of a set, cached because several questions need the same ones."""
 
-    def __init__(self, setting: Setting, effort: Effort, is_played: Callable[[tuple[int, ...]], bool]) -> None:
+    def __init__(self, simulated: SimulatedSet, effort: Effort, is_played: Callable[[tuple[int, ...]], bool]) -> None:
         """``is_played``: whether pods of these workloads preempt others in a way that a course can follow."""
-        self.setting = setting
+        self.simulated = simulated
         self.effort = effort
         self._is_played = is_played
         self._shared = _Kept()
@@ -96,11 +96,11 @@ class Courses:
         """Members → number of pods of all of them."""
         self._well: dict[tuple[str, int, int], bool] = {}
         """(event, workload, draw of a course against it, else -1) → whether counting proves that it ends well."""
-        self._orders = Orders(setting, effort.seed)
+        self._orders = Orders(simulated, effort.seed)
         self._crowds: dict[Hashable, Timeline] = {}
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
-        self._beside: dict[frozenset[int], Setting] = {}
-        """Rivals → the setting beside them."""
+        self._beside: dict[frozenset[int], SimulatedSet] = {}
+        """Rivals → the set beside them."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Turn] = set()
@@ -142,8 +142,8 @@ class Courses:
 
     def _is_followed(self, event: str, number: int) -> bool:
         """Whether a course takes few enough steps."""
-        setting, hypothesis = self.setting, self.setting.supposes(event)
-        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_FOLLOWED:
+        simulated, hypothesis = self.simulated, self.simulated.supposes(event)
+        if simulated.workloads[number].kind == "DaemonSet" and len(simulated.nodes) > MOST_FOLLOWED:
             return False
         return self._largest <= MOST_IN_COURSE and (hypothesis is None or len(hypothesis.upgraded) <= MOST_MOVED)
 
@@ -180,7 +180,7 @@ class Courses:
         members = self.members(number, 1)
         found = self._pods_of.get(members)
         if found is None:
-            found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
+            found = self._pods_of[members] = sum(most_pods(self.simulated.member(i)) for i in members)
         return len(members) * found > MOST_IN_COURSE
 
     def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
@@ -199,47 +199,55 @@ class Courses:
 
     def _is_counted_well(self, event: str, number: int, members: tuple[int, ...], rivals: frozenset[int]) -> bool:
         """Whether counting proves a good end beside the other ``members``, which are ``rivals`` or tied to it."""
-        setting = self.setting
-        if len(members) == len(setting.workloads):  # counting would say the same again
+        simulated = self.simulated
+        if len(members) == len(simulated.workloads):  # counting would say the same again
             return False
-        if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
+        if (
+            simulated.supposed or simulated.need_devices(members) or guests_of(simulated).hosted
+        ):  # it would say too little
             return False
-        has_more = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
-        if not has_more:  # beside the same rivals as others, so that their setting serves it, too
+        has_more = (
+            len(acquaintances(simulated.member(number))) > 1
+            or simulated.objects.quotas
+            or simulated.running.get(number)
+        )
+        if not has_more:  # beside the same rivals as others, so that their set serves it, too
             if rivals not in self._beside:
-                self._beside[rivals] = setting.beside(rivals)
-            return count(self._beside[rivals], event, number).is_fine
+                self._beside[rivals] = simulated.beside(rivals)
+            return count(self._beside[rivals].member(number), event).is_fine
         known = self._own_of(number).apart
         if members not in known:
-            known[members] = setting.among(members)
-        return count(known[members], event, members.index(number)).is_fine
+            known[members] = simulated.among(members)
+        return count(known[members].member(members.index(number)), event).is_fine
 
     def members(self, number: int, turn: Turn) -> tuple[int, ...]:
         """Return the workloads in a course of a turn for a workload."""
         if isinstance(turn, Aim) and turn.against:
             known = self._own_of(number).opposing
             if turn not in known:
-                known[turn] = tuple(sorted({*acquaintances(self.setting, number), *self._orders.crowd(turn.draw)}))
+                known[turn] = tuple(
+                    sorted({*acquaintances(self.simulated.member(number)), *self._orders.crowd(turn.draw)})
+                )
             return known[turn]
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
-            else acquaintances(self.setting, number)
+            else acquaintances(self.simulated.member(number))
         )
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
-        return tuple(range(len(self.setting.workloads)))
+        return tuple(range(len(self.simulated.workloads)))
 
     @cached_property
     def _largest(self) -> int:
         """Number of pods of the largest workload."""
-        return max(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+        return max(map(most_pods, self.simulated.members))
 
     @cached_property
     def _size(self) -> int:
         """Nodes times pods."""
-        return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
+        return len(self.simulated.nodes) * sum(map(most_pods, self.simulated.members))
 
     def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
@@ -252,7 +260,7 @@ class Courses:
     def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
         found = self.event_outcomes(number, turn)
-        return found.at(lambda: telling(self.setting, event, number, found.deployed, found.nodes))
+        return found.at(lambda: telling(self.simulated.member(number), event, found.deployed, found.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
@@ -264,7 +272,7 @@ class Courses:
         return self._own[1]
 
     def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
-        if len(members) == 1 and not guests_of(self.setting).hosted:
+        if len(members) == 1 and not guests_of(self.simulated).hosted:
             return {}  # there is nobody to come before or after
         if isinstance(turn, Aim):
             return {number: rank for rank, number in enumerate(self._orders.aimed(members, turn))}
@@ -303,14 +311,14 @@ class Courses:
             alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
         deployed, effort = kept.deployed[start], self.effort
-        story = deployed.deployed[0]
-        few = sum(most_pods(self.setting, i) for i in members) <= MOST_FOLLOWED
+        timeline = deployed.deployed[0]
+        few = sum(most_pods(self.simulated.member(i)) for i in members) <= MOST_FOLLOWED
         most = effort.nodes if few else min(effort.nodes, FEW_LOST)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
-            workload = self.setting.workloads[turn.number]
-            return deployed.at(partial(nodes_of, workload, story, most, fewest=turn.first))
-        return deployed.at(partial(nodes_to_lose, self.setting, story, most))
+            workload = self.simulated.workloads[turn.number]
+            return deployed.at(partial(nodes_of, workload, timeline, most, fewest=turn.first))
+        return deployed.at(partial(nodes_to_lose, self.simulated, timeline, most))
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None
@@ -337,18 +345,18 @@ class Courses:
             if len(self._crowds) >= MOST_CROWDS:
                 self._crowds.pop(next(iter(self._crowds)))
             (self._crowds[key],) = self._deployed(crowd).deployed
-        story = self._crowds[key].fork(apart=True)
-        story.precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
-        story.deploy([as_granted(self.setting, number)], together=True)
-        return EventOutcomes(self.setting, start.members, [story], ())
+        timeline = self._crowds[key].fork(apart=True)
+        timeline.precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
+        timeline.deploy([as_granted(self.simulated.member(number))], together=True)
+        return EventOutcomes(self.simulated, start.members, [timeline], ())
 
     def _victim_key(self, number: int) -> Hashable:
         """Return what the deployment of others against a workload depends on; None if it may depend on more."""
-        setting, pod = self.setting, self.setting.pods[number]
-        is_tied = len(acquaintances(setting, number)) > 1 or pod.host_ports or pod.volumes
-        if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
+        simulated, pod = self.simulated, self.simulated.pods[number]
+        is_tied = len(acquaintances(simulated.member(number))) > 1 or pod.host_ports or pod.volumes
+        if is_tied or simulated.running or guests_of(simulated).hosted or drivers(simulated) or not simulated.together:
             return None
-        return victim_key(pod, setting.usable[number], setting.index)
+        return victim_key(pod, simulated.usable[number], simulated.index)
 
     def follows_alone(self, number: int) -> bool:
         """Whether a course in turn 0 has no pods of other workloads."""
@@ -358,47 +366,44 @@ class Courses:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
         met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
         if not any(met) and self._victim_key(number) is not None:
-            return shape(self.setting, number)
-        alike = shape_in_set(self.setting, number)
+            return shape(self.simulated.member(number))
+        alike = shape_in_set(self.simulated.member(number))
         return None if alike is None else (alike, met)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
-        setting = self.setting
-        run = self._from_start if start.against < 0 and setting.together else self._from_nothing
-        stories = [run(start, _Variant(changed)) for changed in template_variants(setting, start.members)]
+        simulated = self.simulated
+        run = self._from_start if start.against < 0 and simulated.together else self._from_nothing
+        timelines = [run(start, _Variant(changed)) for changed in template_variants(simulated, start.members)]
         unready = []
-        if setting.never_ready.intersection(start.members):
+        if simulated.never_ready.intersection(start.members):
             unready = [
-                run(start, _Variant(changed, unready=True)) for changed in template_variants(setting, start.members)
+                run(start, _Variant(changed, unready=True)) for changed in template_variants(simulated, start.members)
             ]
-        return EventOutcomes(setting, start.members, stories, (), unready)
+        return EventOutcomes(simulated, start.members, timelines, (), unready)
 
     def _from_start(self, start: _Start, variant: _Variant) -> Timeline:
         """Return the deployment that goes on from the start which all turns of these members share."""
         if self._starts[0] != start.members:
             self._starts = start.members, {}
         known = self._starts[1]
-        chosen = [as_granted(self.setting, i) for i in start.members]
         if variant not in known:
             known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
-            for workload in chosen:
-                if workload.key not in known[variant].numbers:
-                    known[variant].enter(workload)
-        precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
+        chosen = [as_granted(self.simulated.member(i)) for i in start.members]
+        precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
         return anew(known[variant], chosen, start.seed, start.runs, precedence)
 
     def _from_nothing(self, start: _Start, variant: _Variant, *, deployed: bool = True) -> Timeline:
-        setting, is_against = self.setting, start.against >= 0
-        return story_of(
-            setting,
+        simulated, is_against = self.simulated, start.against >= 0
+        return timeline_of(
+            simulated,
             start.members,
             expected=not is_against,
-            against=setting.pods[start.against] if is_against else None,
+            against=simulated.pods[start.against] if is_against else None,
             most_states=0,
             runs=start.runs,
             seed=start.seed,
             preempting=not is_against and self._is_played(start.members),
-            guests=guests_of(setting).hosted,
+            guests=guests_of(simulated).hosted,
             precedence=dict(start.precedence),
             changed=variant.changed,
             unready=variant.unready,

@@ -13,9 +13,9 @@ from kubesched_lint.engine.answers.cells import EventOutcome, outcome
 from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis
 from kubesched_lint.engine.events.search.node_events import drain, lose, lose_contact
-from kubesched_lint.engine.events.search.supposing import applied, holds, rolls, stories_after
+from kubesched_lint.engine.events.search.supposing import applied, holds, rolls, timelines_after
 from kubesched_lint.engine.events.start.quotas import as_granted
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting, zones
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedSet, zones
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.states.states import DesiredState, PodCounts, State, tally
 from kubesched_lint.engine.model.workload import ROLLED_OUT, Workload, written_template
@@ -25,10 +25,10 @@ class FinalState(Struct, frozen=True):
     """One way an event may end for one workload."""
 
     workload: int
-    """Its number in the story."""
+    """Its number in the timeline."""
     outcome: EventOutcome
     state: State
-    story: Timeline
+    timeline: Timeline
     where: str = ""
     """The node or zone that was lost or drained."""
     blocked: bool = False
@@ -56,33 +56,36 @@ class FinalState(Struct, frozen=True):
 
     @property
     def phase(self) -> Phase:
-        return self.story.phases[-1]
+        return self.timeline.phases[-1]
 
 
 class EventOutcomes:
-    """One deployed group of workloads, and the cached stories of events after the deployment."""
+    """One deployed group of workloads, and the cached timelines of events after the deployment."""
 
     def __init__(
         self,
-        setting: Setting,
+        simulated: SimulatedSet,
         members: Sequence[int],
         deployed: Sequence[Timeline],
         nodes: Sequence[str],
         unready: Sequence[Timeline] = (),
     ) -> None:
-        """``deployed`` has one story per combination of unknown templates (``groups.template_variants``). ``nodes`` are
-        the nodes to lose and drain. ``unready`` are the deployments of pods that never become ready, if any are
-        assumed; before other events these pods were ready."""
-        self.setting = setting
+        """Keep the timelines that lead to the ends of events.
+
+        ``deployed`` has one for each combination of unknown templates (``groups.template_variants``). ``nodes`` are the
+        nodes to lose and drain. ``unready`` are the deployments of pods that never become ready, if any are assumed;
+        before other events these pods were ready.
+        """
+        self.simulated = simulated
         self.members = tuple(members)
         self.deployed = tuple(deployed)
         self.unready = tuple(unready)
         self._nodes: Callable[[], Sequence[str]] = lambda: nodes
         self._variants: dict[tuple[str, int], tuple[tuple[str, Timeline], ...]] = {}
         self._continued: dict[tuple[str, int, str, int], Timeline] = {}
-        """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
+        """(event, workload, node or zone, place in ``deployed``) → the timeline after the event."""
         self._counts: dict[Timeline, Sequence[tuple[State, PodCounts]]] = {}
-        """Stories of events that concern all workloads → their ends with the pods of each."""
+        """Timelines of events that concern all workloads → their ends with the pods of each."""
 
     @property
     def nodes(self) -> Sequence[str]:
@@ -90,7 +93,7 @@ class EventOutcomes:
         return self._nodes()
 
     def at(self, nodes: Callable[[], Sequence[str]]) -> EventOutcomes:
-        """Return these outcomes with other nodes to lose and drain, found when asked for; both share their stories."""
+        """Return these outcomes with other nodes to lose and drain, found when asked for, and the same timelines."""
         other = copy(self)
         other._nodes = nodes
         other._variants = {}
@@ -98,7 +101,7 @@ class EventOutcomes:
 
     @property
     def complete(self) -> bool:
-        return all(story.sound for story in self.deployed)
+        return all(timeline.sound for timeline in self.deployed)
 
     def ends(self, event: str, number: int) -> list[FinalState] | None:
         """Return every end of an event for one workload; None if the search was cut short, or met no end.
@@ -106,19 +109,19 @@ class EventOutcomes:
         A drain meets none where pods come back to its node and a budget lets them go one by one.
         """
         found = []
-        for where, story in self.variants(event, number):
-            if not (story.sound or story.runs) or not story.states:
+        for where, timeline in self.variants(event, number):
+            if not (timeline.sound or timeline.runs) or not timeline.states:
                 return None
-            found += list(self._ends(event, where, story, number))
+            found += list(self._ends(event, where, timeline, number))
         return found
 
     def ends_until(self, event: str, number: int, is_enough: Callable[[list[FinalState]], bool]) -> list[FinalState]:
         """Return the ends of courses, node by node or zone by zone, until they are enough; empty if one has none."""
         found: list[FinalState] = []
-        for where, story in self._forks(event, number):
-            if not story.states:
+        for where, timeline in self._forks(event, number):
+            if not timeline.states:
                 return []
-            found += self._ends(event, where, story, number)
+            found += self._ends(event, where, timeline, number)
             if is_enough(found):
                 break
         return found
@@ -127,43 +130,43 @@ class EventOutcomes:
         self, event: str, number: int, is_sought: Callable[[FinalState], bool] = lambda _: True
     ) -> list[FinalState]:
         """Return the sought ends for the first node or zone that has any; skip the others."""
-        for where, story in self._forks(event, number):
-            found = list(filter(is_sought, self._ends(event, where, story, number)))
+        for where, timeline in self._forks(event, number):
+            found = list(filter(is_sought, self._ends(event, where, timeline, number)))
             if found:
                 return found
         return []
 
-    def _ends(self, event: str, where: str, story: Timeline, number: int) -> Iterator[FinalState]:
-        workload = self.setting.workloads[number]
-        desired = story.desired_states[story.numbers[workload.key]]
-        transitions = story.phases[-1].transitions
-        guarded = where and self.setting.drains(event) and bool(self.setting.guards(number))
+    def _ends(self, event: str, where: str, timeline: Timeline, number: int) -> Iterator[FinalState]:
+        workload = self.simulated.workloads[number]
+        desired = timeline.desired_states[timeline.numbers[workload.key]]
+        transitions = timeline.phases[-1].transitions
+        guarded = where and self.simulated.drains(event) and bool(self.simulated.member(number).budgets)
         rolling = event == "rollout" or self._rolls(event, number)
         seen: set[tuple[EventOutcome, bool, int]] = set()
-        for state, counts in self._counted(story, is_shared=self._of(event, number) < 0):
+        for state, counts in self._counted(timeline, is_shared=self._of(event, number) < 0):
             here = outcome(transitions, desired, counts)
-            blocked = bool(guarded) and holds(story, where, state, desired.workload)
+            blocked = bool(guarded) and holds(timeline, where, state, desired.workload)
             elsewhere = transitions.elsewhere(desired, state)
             if (here, blocked, elsewhere) not in seen:
                 seen.add((here, blocked, elsewhere))
                 stay = _may_stay(desired) + elsewhere
-                yield FinalState(desired.workload, here, state, story, where, blocked, stay, rolling, elsewhere)
+                yield FinalState(desired.workload, here, state, timeline, where, blocked, stay, rolling, elsewhere)
 
-    def _counted(self, story: Timeline, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
-        """Return the ends of a story with their pods, counted once if all workloads ask for them."""
-        if not (is_shared and story.runs):
-            transitions = story.phases[-1].transitions
-            return ((state, transitions.counts(state)) for state in story.states)
-        if story not in self._counts:
-            self._counts[story] = [(state, tally(state)) for state in story.states]
-        return self._counts[story]
+    def _counted(self, timeline: Timeline, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
+        """Return the ends of a timeline with their pods, counted once if all workloads ask for them."""
+        if not (is_shared and timeline.runs):
+            transitions = timeline.phases[-1].transitions
+            return ((state, transitions.counts(state)) for state in timeline.states)
+        if timeline not in self._counts:
+            self._counts[timeline] = [(state, tally(state)) for state in timeline.states]
+        return self._counts[timeline]
 
     def _rolls(self, event: str, number: int) -> bool:
-        hypothesis = self.setting.supposes(event)
-        return hypothesis is not None and rolls(hypothesis, self.setting.workloads[number])
+        hypothesis = self.simulated.supposes(event)
+        return hypothesis is not None and rolls(hypothesis, self.simulated.workloads[number])
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Timeline], ...]:
-        """Return (node or zone, story after the event) for each node or zone that the event may concern."""
+        """Return (node or zone, timeline after the event) for each node or zone that the event may concern."""
         key = (event, self._of(event, number))
         if key not in self._variants:
             self._variants[key] = tuple(self._forks(event, number))
@@ -171,33 +174,33 @@ class EventOutcomes:
 
     def _of(self, event: str, number: int) -> int:
         """Return the workload that an event changes; -1 if it concerns all of them alike."""
-        is_shared = event in ("deploy", *LOSSES) or self.setting.supposes(event) is not None
+        is_shared = event in ("deploy", *LOSSES) or self.simulated.supposes(event) is not None
         return -1 if is_shared else number
 
     def _forks(self, event: str, number: int) -> Iterator[tuple[str, Timeline]]:
         if event == "deploy":
-            yield from (("", story) for story in self.unready or self.deployed)
+            yield from (("", timeline) for timeline in self.unready or self.deployed)
             return
-        hypothesis = self.setting.supposes(event)
+        hypothesis = self.simulated.supposes(event)
         if hypothesis is not None:
             objects = self._objects(hypothesis)
             for base in self.deployed:
-                yield from stories_after(hypothesis, objects, partial(_continued, base))
+                yield from timelines_after(hypothesis, objects, partial(_continued, base))
             return
         for where, happen in self._happenings(event, number):
             for place, base in enumerate(self.deployed):
                 key = (event, self._of(event, number), where, place)
                 if key not in self._continued:
-                    story = _continued(base)
-                    if event in UNREACHABLE_OF and story.runs:  # what other deployments tell, deleted nodes show
-                        story.states, story.runs = story.states[:1], 1
-                    happen(story)
-                    self._continued[key] = story
+                    timeline = _continued(base)
+                    if event in UNREACHABLE_OF and timeline.runs:  # what other deployments tell, deleted nodes show
+                        timeline.states, timeline.runs = timeline.states[:1], 1
+                    happen(timeline)
+                    self._continued[key] = timeline
                 yield where, self._continued[key]
 
     def _objects(self, hypothesis: Hypothesis) -> Sequence[Workload]:
         """Return the workloads that a hypothesis changes, as they are applied."""
-        before = {i: as_granted(self.setting, i) for i in self.members}
+        before = {i: as_granted(self.simulated.member(i)) for i in self.members}
         after = {i: applied(hypothesis, i, workload, with_new_template) for i, workload in before.items()}
         return [after[i] for i in self.members if after[i] is not before[i]]
 
@@ -207,31 +210,31 @@ class EventOutcomes:
                 for node in self.nodes:
                     yield node, partial(lose, names=[node])
             case "zone-loss":
-                for zone, names in zones(self.setting).items():
+                for zone, names in zones(self.simulated).items():
                     yield zone, partial(lose, names=names)
             case "node-unreachable":
                 for node in self.nodes:
                     yield node, partial(lose_contact, names=[node])
             case "zone-unreachable":
-                for zone, names in zones(self.setting).items():
+                for zone, names in zones(self.simulated).items():
                     yield zone, partial(lose_contact, names=names)
             case "drain":
                 for node in self.nodes:
                     yield node, partial(drain, name=node)
             case "rollout":
-                changed = with_new_template(self.setting.workloads[number])
+                changed = with_new_template(self.simulated.workloads[number])
                 yield "", partial(Timeline.rollout, workload=changed)
             case _:  # scaling up or down
-                workload = self.setting.workloads[number]
-                size = size_after(self.setting, event, number)
+                workload = self.simulated.workloads[number]
+                size = size_after(self.simulated.member(number), event)
                 at = workload.ref
                 yield "", partial(Timeline.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
 
 
 def _continued(base: Timeline) -> Timeline:
-    story = base.fork()
-    story.from_now_unready()
-    return story
+    timeline = base.fork()
+    timeline.from_now_unready()
+    return timeline
 
 
 def _may_stay(desired: DesiredState) -> int:

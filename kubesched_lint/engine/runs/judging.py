@@ -16,8 +16,8 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import bare_story
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
+from kubesched_lint.engine.events.start.timelines import bare_timeline
 from kubesched_lint.engine.events.states.states import FRESH, State, empty, with_pinned
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, profile_of
@@ -60,7 +60,7 @@ def is_stuck(event: str, end: FinalState) -> bool:
 
 
 def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
-    states = sum(s.phases[-1].found.states for s in {e.story for e in ends})
+    states = sum(s.phases[-1].found.states for s in {e.timeline for e in ends})
     whom = "any scheduler" if proven else "the default scheduler"
     search = f"an exact search over {many(states, 'state')}"
     match verdict:
@@ -72,29 +72,29 @@ def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
 
 
 def with_details(
-    cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int, called: Workload | None = None
+    cell: Cell, ends: Sequence[FinalState], member: SimulatedMember, called: Workload | None = None
 ) -> Cell:
     """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame.
 
     ``called``: see ``witness``.
     """
     if cell.verdict == BAD and not ends:
-        caps = quotas.cap(setting, number), quotas.cap_in_rollout(setting, number)
+        caps = quotas.cap(member), quotas.cap_in_rollout(member)
         granted = next((one for one in caps if one is not None and one.why in cell.why), None)
         if granted is not None:
             at = ("spec", "hard", granted.resource)
-            in_turn = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
-            message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)
+            in_turn = quotas.message_in_turn(member) if cell.event == "deploy" else ""
+            message = about_pod(member.workload, in_turn or granted.message, granted.pods)
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
-        return _without_course(cell, setting, number) if cell.verdict == BAD else cell
+        return _without_course(cell, member) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
     worst, best = ranked[-1], ranked[0]
     best_of_both = witness(best, called) if cell.verdict == DEPENDS else None
     cell = replace(cell, worst=witness(worst, called), best=best_of_both)
     if worst.blocked:
-        return _refused(cell, setting, number)
-    blame, workload = _waiting(worst), setting.workloads[number]
+        return _refused(cell, member)
+    blame, workload = _waiting(worst), member.workload
     if blame is not None:
         return _blamed(cell, blame)
     if workload.kind == "Pod":
@@ -104,9 +104,9 @@ def with_details(
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
 
 
-def _without_course(cell: Cell, setting: Setting, number: int) -> Cell:
+def _without_course(cell: Cell, member: SimulatedMember) -> Cell:
     """Return a bad cell that counting alone proves: the request is to blame if a resource is short."""
-    workload, told = setting.workloads[number], _blamed(cell, _unplaced(setting, number))
+    workload, told = member.workload, _blamed(cell, _unplaced(member))
     if cell.resource in ("", PORTS):
         return told
     return replace(told, blamed=workload, at=request_path(workload, cell.resource))
@@ -118,9 +118,9 @@ def _blamed(cell: Cell, blame: Blame | None) -> Cell:
     return replace(cell, message=blame.message, blamed=blame.of, at=blame.at)
 
 
-def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
+def _refused(cell: Cell, member: SimulatedMember) -> Cell:
     """Return the cell of a drain that gave up, with the blocking budget and the message of the eviction API."""
-    budgets = setting.guards(number)
+    budgets = member.budgets
     if not budgets:
         return cell
     message = VIOLATES if len(budgets) == 1 else SEVERAL_BUDGETS
@@ -135,30 +135,31 @@ def bound_of(budget: DisruptionBudget) -> Path:
 
 def _waiting(end: FinalState) -> Blame | None:
     """Return why a pod of the workload waits in an end; None if none waits."""
-    pod_types, transitions = end.story.pod_types, end.phase.transitions
+    pod_types, transitions = end.timeline.pod_types, end.phase.transitions
     waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
     for position, queue in waiting:
         for slot, _, _ in queue:
             if pod_types.slots[slot].workload == end.workload:
-                return blame(transitions.oracle, end.state, slot, position)
+                return blame(transitions.model, end.state, slot, position)
     return None
 
 
-def _unplaced(setting: Setting, number: int) -> Blame | None:
+def _unplaced(member: SimulatedMember) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
-    workload, pod = setting.workloads[number], setting.pods[number]
-    story = bare_story(setting, workload)
-    story.enter(workload)
-    oracle, state = story.oracle(), empty(len(setting.nodes))
-    slot = story.pod_types.slot(0, 0)
+    simulated = member.set
+    workload, pod = member.workload, member.pod
+    timeline = bare_timeline(simulated, workload)
+    timeline.enter(workload)
+    model, state = timeline.model(), empty(len(simulated.nodes))
+    slot = timeline.pod_types.slot(0, 0)
     if workload.kind != "DaemonSet":
-        return blame(oracle, state, slot)
-    wanted = targets(pod, setting.index)[0]
-    room = dict(copies(pod, setting.cluster, wanted, 1))
+        return blame(model, state, slot)
+    wanted = targets(pod, simulated.index)[0]
+    room = dict(copies(pod, simulated.cluster, wanted, 1))
     full = next((p for p in positions(wanted) if not room[p]), None)
     if full is None:
         return None
-    return blame(oracle, with_pinned(state, full, slot, FRESH, 1), slot, full)
+    return blame(model, with_pinned(state, full, slot, FRESH, 1), slot, full)
 
 
 # --- Find the manifest line that keeps a pod waiting, and the message in the pod's condition --------------------------
@@ -175,31 +176,31 @@ class Blame(NamedTuple):
     message: str
 
 
-def blame(oracle: PlacementModel, state: State, slot: int, position: int = -1) -> Blame:
+def blame(model: PlacementModel, state: State, slot: int, position: int = -1) -> Blame:
     """Return why a waiting pod of a slot waits in this state."""
-    pod_types = oracle.pod_types
+    pod_types = model.pod_types
     number, revision, _ = pod_types.slots[slot]
     workload = pod_types.revisions[number][revision]
-    found = oracle.diagnosis(state, slot, position)
-    pod = oracle.pod(slot, position)
+    found = model.diagnosis(state, slot, position)
+    pod = model.pod(slot, position)
     # The scheduler skips a pod with a node name, so there is no message.
-    text = "" if pod.node_name else message(found, preempt(pod, found, oracle.cluster).message)
+    text = "" if pod.node_name else message(found, preempt(pod, found, model.cluster).message)
     if found.refusal is not None:
         return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
     reason = _main_reason(found, found.total)
     if reason is None:
         return Blame(workload, workload.pod.path, text)
-    return blamed_for(oracle, slot, reason, position)._replace(message=text)
+    return blamed_for(model, slot, reason, position)._replace(message=text)
 
 
-def blamed_for(oracle: PlacementModel, slot: int, reason: Rejection, position: int = -1) -> Blame:
+def blamed_for(model: PlacementModel, slot: int, reason: Rejection, position: int = -1) -> Blame:
     """Return the line to blame for one reason that keeps a pod of a slot from some nodes; its message is empty."""
-    number, revision, _ = oracle.pod_types.slots[slot]
-    workload, pod = oracle.pod_types.revisions[number][revision], oracle.pod(slot, position)
+    number, revision, _ = model.pod_types.slots[slot]
+    workload, pod = model.pod_types.revisions[number][revision], model.pod(slot, position)
     added = _added(pod, reason)
     if added is not None:
         return Blame(*added, "")
-    holder = _holder(oracle, pod) if reason.reason == UNWELCOME else None
+    holder = _holder(model, pod) if reason.reason == UNWELCOME else None
     if holder is not None:
         return Blame(*holder, "")
     return Blame(workload, _path_of(reason.plugin, reason.reason, workload), "")
@@ -220,12 +221,12 @@ def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
     return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
 
 
-def _holder(oracle: PlacementModel, pod: Pod) -> tuple[Workload, Path] | None:
-    """Return the workload of the story whose anti-affinity repels the pod, and the path of the term."""
-    for revisions, pods in zip(oracle.pod_types.revisions, oracle.pod_types.pods, strict=True):
+def _holder(model: PlacementModel, pod: Pod) -> tuple[Workload, Path] | None:
+    """Return the workload of the timeline whose anti-affinity repels the pod, and the path of the term."""
+    for revisions, pods in zip(model.pod_types.revisions, model.pod_types.pods, strict=True):
         for workload, other in zip(reversed(revisions), reversed(pods), strict=True):
             for term in other.required_anti_affinity:
-                if selects_pod(term, other.namespace, pod, oracle.cluster):
+                if selects_pod(term, other.namespace, pod, model.cluster):
                     return workload, term.path
     return None
 

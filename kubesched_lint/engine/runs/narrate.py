@@ -32,13 +32,13 @@ def witness(end: FinalState, called: Workload | None = None) -> Witness:
 
     ``called``: a workload, equal but for its name, with which its own exchanges the name in the words.
     """
-    parts = trace(end.story.phases, end.state)
+    parts = trace(end.timeline.phases, end.state)
     where = _shown(end.where, parts[0])
-    own, names = end.story.desired_states[end.workload].spec, dict[int, str]()
+    own, names = end.timeline.desired_states[end.workload].spec, dict[int, str]()
     if called is not None and called.key != own.key:
         names = {end.workload: called.name}
-        if called.key in end.story.numbers:
-            names[end.story.numbers[called.key]] = own.name
+        if called.key in end.timeline.numbers:
+            names[end.timeline.numbers[called.key]] = own.name
     lines = [
         line(part, _happening(part, where if part is parts[-1] else ""), names, before)
         for before, part in zip((None, *parts), parts, strict=False)
@@ -48,7 +48,7 @@ def witness(end: FinalState, called: Workload | None = None) -> Witness:
 
 def _shown(where: str, first: TracePart) -> str:
     """Return the node or zone where the cluster file shows the pods that were on an equal node or in an equal zone."""
-    nodes = {node.name: node for node in first.oracle.index.nodes} if first.names else {}
+    nodes = {node.name: node for node in first.model.index.nodes} if first.names else {}
     if not nodes or where in nodes:
         return first.names.get(where, where)
     one = next((name for name, node in nodes.items() if node.labels.get(ZONE) == where), None)
@@ -81,7 +81,7 @@ def line(part: TracePart, name: str, names: Mapping[int, str] = _OWN, before: Tr
     gone = () if before is None else tuple(_gone(before, part))
     if gone:
         return _text(part, name, names, gone)
-    if names and not any(part.oracle.pod_types.slots[slot].workload in names for slot in _moved(part)):
+    if names and not any(part.model.pod_types.slots[slot].workload in names for slot in _moved(part)):
         names = _OWN  # many workloads share the part
     if names:
         return _text(part, name, names)
@@ -100,8 +100,8 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
 
     Those that are deleted one by one have steps of their own.
     """
-    names, later = before.oracle.index.names, part.oracle.index.positions
-    ended = part.oracle.pod_types.ended
+    names, later = before.model.index.names, part.model.index.positions
+    ended = part.model.pod_types.ended
     held_then = dict(zip(names, before.settled.bound, strict=False))
     held_now = {name: part.start.bound[position] for name, position in later.items()}
     here = [n for n, held in held_now.items() if held != held_then.get(n, ()) or any(ended[slot] for slot, _ in held)]
@@ -121,9 +121,9 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
 def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[tuple[int, str, bool]] = ()) -> str:
     naming = Naming(_newest(part), names)
     steps = [
-        (f"{pod_name(part.oracle.pod_types, slot, naming)} {_left(part, node)}", node)
+        (f"{pod_name(part.model.pod_types, slot, naming)} {_left(part, node)}", node)
         if stays
-        else (f"{pod_name(part.oracle.pod_types, slot, naming)} lost with its node", "")
+        else (f"{pod_name(part.model.pod_types, slot, naming)} lost with its node", "")
         for slot, node, stays in gone
     ]
     before = part.start
@@ -143,8 +143,8 @@ def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[t
 
 def _left(part: TracePart, node: str) -> str:
     """Return what becomes of the pods of a node that stays."""
-    position = part.oracle.index.positions.get(node, -1)
-    is_unreachable = position >= 0 and part.oracle.unreachable >> position & 1
+    position = part.model.index.positions.get(node, -1)
+    is_unreachable = position >= 0 and part.model.unreachable >> position & 1
     return "stays, terminating, on" if is_unreachable else "evicted from"
 
 
@@ -160,7 +160,7 @@ def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
 
 def _newest(part: TracePart) -> Mapping[int, int]:
     """Return the newest revision in the part of each workload that has several."""
-    pod_types = part.oracle.pod_types
+    pod_types = part.model.pod_types
     slots = {step.slot for step, _ in part.steps if step.slot >= 0}
     for state in (part.start, part.end):
         slots.update(_present(state))
@@ -182,7 +182,7 @@ def _words(part: TracePart, step: Step, naming: Naming) -> tuple[str, str] | Non
     """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(part.oracle.pod_types, step.slot, naming)
+    name = pod_name(part.model.pod_types, step.slot, naming)
     node = part.node(step.position) if step.position >= 0 else ""
     match step.what:
         case "bind":
@@ -204,12 +204,12 @@ def _driven_out(part: TracePart, step: Step, naming: Naming, before: State, afte
     """Return the words for the pods that a pod preempts, and the node."""
     left = dict(after.bound[step.position])
     gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(part.oracle.pod_types, slot, naming)}"
+        f"{count - left.get(slot, 0)} × {pod_name(part.model.pod_types, slot, naming)}"
         for slot, count in before.bound[step.position]
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(part.oracle.pod_types, step.slot, naming)} preempts {' and '.join(gone)} on",
+        f"{pod_name(part.model.pod_types, step.slot, naming)} preempts {' and '.join(gone)} on",
         part.node(step.position),
     )
 

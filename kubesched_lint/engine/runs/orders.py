@@ -9,15 +9,15 @@ from random import Random
 from kubesched_lint.engine.events.limits import FEW_RUN
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.runs.turns import Aim
 
 
 class Orders:
-    """Orders of the workloads of a setting, cached because courses against several workloads have the same."""
+    """Orders of the workloads of a set, cached because courses against several workloads have the same."""
 
-    def __init__(self, setting: Setting, seed: int) -> None:
-        self._setting = setting
+    def __init__(self, simulated: SimulatedSet, seed: int) -> None:
+        self._simulated = simulated
         self._seed = seed
         self._drawn: dict[int, Sequence[int]] = {}
         """Draw → the place of each workload in a drawn order."""
@@ -30,18 +30,22 @@ class Orders:
         workloads that may preempt others could change that: they are always in the course.
         """
         if draw not in self._crowds:
-            setting, found = self._setting, set(drivers(self._setting))
-            left = FEW_RUN // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in found)
-            for i in self._by_size(range(len(setting.workloads)), draw):
-                if i not in found and setting.workloads[i].kind != "DaemonSet" and most_pods(setting, i) <= left:
-                    left -= most_pods(setting, i)
+            simulated, found = self._simulated, set(drivers(self._simulated))
+            left = FEW_RUN // max(len(simulated.nodes), 1) - sum(most_pods(simulated.member(i)) for i in found)
+            for i in self._by_size(range(len(simulated.workloads)), draw):
+                if (
+                    i not in found
+                    and simulated.workloads[i].kind != "DaemonSet"
+                    and most_pods(simulated.member(i)) <= left
+                ):
+                    left -= most_pods(simulated.member(i))
                     found.add(i)
             self._crowds[draw] = frozenset(found)
         return self._crowds[draw]
 
     def aimed(self, members: Sequence[int], aim: Aim) -> Sequence[int]:
         """Return the members in the order to try them. Workloads that its pods must be near come early."""
-        setting, others = self._setting, [i for i in members if i != aim.number]
+        simulated, others = self._simulated, [i for i in members if i != aim.number]
         if aim.against:  # in the same order against every workload
             others = self._by_size(others, aim.draw)
         else:
@@ -50,15 +54,15 @@ class Orders:
                 others.sort(key=lambda i: self._sizes[i], reverse=True)
         if not (aim.first or aim.against):
             return [*others, aim.number]
-        pod = setting.pods[aim.number]
-        near = {i for term in pod.required_affinity for i in setting.selection.of(term, pod.namespace)}
+        pod = simulated.pods[aim.number]
+        near = {i for term in pod.required_affinity for i in simulated.selection.of(term, pod.namespace)}
         others.sort(key=lambda i: i not in near)
         return [aim.number, *others] if aim.first else [*others, aim.number]
 
     def _by_size(self, members: Iterable[int], draw: int) -> list[int]:
         """Return the members, the largest first in draw 0, else the smallest; equal ones are in a drawn order."""
         if draw not in self._drawn:
-            places = list(range(len(self._setting.workloads)))
+            places = list(range(len(self._simulated.workloads)))
             Random(f"{self._seed} {draw}").shuffle(places)
             self._drawn[draw] = places
         drawn = sorted(members, key=self._drawn[draw].__getitem__)
@@ -67,6 +71,6 @@ class Orders:
     @cached_property
     def _sizes(self) -> Sequence[float]:
         """Per workload: one pod's requests as a share of all allocatable, for the resource with the largest share."""
-        pods, index = self._setting.pods, self._setting.index
+        pods, index = self._simulated.pods, self._simulated.index
         whole = {r: sum(index.allocatable(r)) for pod in pods for r in pod.requests}
         return [max((each / whole[r] for r, each in pod.requests.items() if whole[r]), default=0.0) for pod in pods]

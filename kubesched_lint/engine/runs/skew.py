@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from kubesched_lint.engine.events.limits import MOST_DRAWN
 from kubesched_lint.engine.events.search.events import Timeline
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.sizes import scale_event, scaled_to, size_after
-from kubesched_lint.engine.events.start.stories import seeded_stories
+from kubesched_lint.engine.events.start.timelines import seeded_timelines
 from kubesched_lint.engine.events.states.states import PodTypes, State, with_bound
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.workload import SCALED, Workload
@@ -49,34 +49,34 @@ def spreading_keys(workload: Workload) -> tuple[str, ...]:
     return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
 
 
-def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:
+def skews(member: SimulatedMember, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:
     """Yield the skew after deploy, rollout and scaling (or ``only`` one event), for each key of the workload."""
-    workload = setting.workloads[number]
-    keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
+    workload = member.workload
+    keys = [k for k in spreading_keys(workload) if member.set.index.domains(k)]
     if not keys or workload.suspended or workload.kind not in SCALED:
         return
-    sizes = [size for size in setting.scaled.get(number, ()) if size <= MOST_DRAWN]
+    sizes = [size for size in member.scaled if size <= MOST_DRAWN]
     runs = max(1, min(runs, MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     seeds = range(seed, seed + 1000 * runs, 1000)
-    events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
-    stories_of: dict[str, list[Timeline]] = {event: [] for event in events}
-    for story in seeded_stories(setting, number, seeds, expected=True):
-        for event, happen in events.items():  # at once: the oracle still shows this deployment
-            stories_of[event].append(_after(story, happen))
+    events = {event: happen for event, happen in _events(member, sizes) if only in ("", event)}
+    timelines_of: dict[str, list[Timeline]] = {event: [] for event in events}
+    for timeline in seeded_timelines(member, seeds, expected=True):
+        for event, happen in events.items():  # at once: the model still shows this deployment
+            timelines_of[event].append(_after(timeline, happen))
     for key in keys:
-        for event, stories in stories_of.items():
-            if any(story.states for story in stories):
-                yield _counted(setting, key, event, stories)
+        for event, timelines in timelines_of.items():
+            if any(timeline.states for timeline in timelines):
+                yield _counted(member.set, key, event, timelines)
 
 
-def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
-    """Yield the events with what happens in a story."""
-    workload = setting.workloads[number]
-    yield "deploy", lambda story: None
+def _events(member: SimulatedMember, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Timeline], object]]]:
+    """Yield the events with what happens in a timeline."""
+    workload = member.workload
+    yield "deploy", lambda timeline: None
     if workload.kind not in ("ReplicaSet", "ReplicationController"):
         yield "rollout", partial(_rolled_out, workload=with_new_template(workload))
     for event in ("scale-down", *map(scale_event, sizes)):
-        size = size_after(setting, event, number)
+        size = size_after(member, event)
         at = workload.ref
         if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
             yield (
@@ -85,18 +85,18 @@ def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tup
             )
 
 
-def _rolled_out(story: Timeline, workload: Workload) -> None:
+def _rolled_out(timeline: Timeline, workload: Workload) -> None:
     """Roll a workload out. A Deployment's new pods become ready some time after they are bound, some at a time.
 
     So most of the old pods that are left are there while the last new ones are bound, and count in the domains.
     """
     if workload.kind == "Deployment":
-        story.never_ready = frozenset([workload.ref])
-        story.from_now_unready()
-    story.rollout(workload)
-    random = Random(f"{story.seed} readiness")
-    while any(_unready(state, story.pod_types) for state in story.states):
-        story.run("readiness", story.oracle(), partial(_some_ready, pod_types=story.pod_types, random=random))
+        timeline.never_ready = frozenset([workload.ref])
+        timeline.from_now_unready()
+    timeline.rollout(workload)
+    random = Random(f"{timeline.seed} readiness")
+    while any(_unready(state, timeline.pod_types) for state in timeline.states):
+        timeline.run("readiness", timeline.model(), partial(_some_ready, pod_types=timeline.pod_types, random=random))
 
 
 def _unready(state: State, pod_types: PodTypes) -> list[tuple[int, int]]:
@@ -111,24 +111,24 @@ def _unready(state: State, pod_types: PodTypes) -> list[tuple[int, int]]:
 
 def _some_ready(state: State, pod_types: PodTypes, random: Random) -> Iterator[State]:
     """Yield the state in which some of the bound pods have become ready, at least one if any is not."""
-    waiting = _unready(state, pod_types)
-    for position, slot in random.sample(waiting, random.randint(1, len(waiting)) if waiting else 0):
+    unready = _unready(state, pod_types)
+    for position, slot in random.sample(unready, random.randint(1, len(unready)) if unready else 0):
         state = with_bound(state, position, slot, -1)
         state = with_bound(state, position, pod_types.slot(*pod_types.slots[slot]), 1)
     yield state
 
 
-def _after(story: Timeline, happen: Callable[[Timeline], object]) -> Timeline:
-    story = story.fork()
-    happen(story)
-    return story
+def _after(timeline: Timeline, happen: Callable[[Timeline], object]) -> Timeline:
+    timeline = timeline.fork()
+    happen(timeline)
+    return timeline
 
 
-def _counted(setting: Setting, key: str, event: str, stories: list[Timeline]) -> Skew:
-    domains = setting.index.domains(key)
+def _counted(simulated: SimulatedSet, key: str, event: str, timelines: list[Timeline]) -> Skew:
+    domains = simulated.index.domains(key)
     ends: dict[tuple[int, ...], int] = {}
-    for story in stories:
-        for state in story.states:
+    for timeline in timelines:
+        for state in timeline.states:
             counts = tuple(
                 sum(n for p, held in enumerate(state.bound) if nodes >> p & 1 for _, n in held)
                 for nodes in domains.values()

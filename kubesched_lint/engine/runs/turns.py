@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.bounds.competition.harder import harder
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
 from kubesched_lint.engine.events.start.shapes import shape_in_set
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 
@@ -52,8 +52,8 @@ class LaterTurns:
     others, and what made courses of one disagree is tried first for the next.
     """
 
-    def __init__(self, setting: Setting, courses: Courses) -> None:
-        self._setting = setting
+    def __init__(self, simulated: SimulatedSet, courses: Courses) -> None:
+        self._simulated = simulated
         self._courses = courses
         self._known: dict[Hashable, tuple[int, int]] = {}
         """(event, shape, verdict of turn 0) → (place of the turn that ends otherwise, -1: none; number of ends)."""
@@ -66,12 +66,16 @@ class LaterTurns:
         if not ends or first == DEPENDS:
             return ends, 0
         later = (*range(1, TURNS + 1), *(Aim(number, first == BAD, draw) for draw in range(AIMS)))
-        shape = shape_in_set(self._setting, number)
+        shape = shape_in_set(self._simulated.member(number))
         key = None if shape is None else (event, shape, first)
         telling, others = self._known.get(key, (0, 0))
         if telling < 0:
             return ends, others
-        if first != BAD and event in _SHARED and self._is_aimed_well(event, harder(self._setting, number), number):
+        if (
+            first != BAD
+            and event in _SHARED
+            and self._is_aimed_well(event, harder(self._simulated.member(number)), number)
+        ):
             later = later[:TURNS]
         found = list(ends)
         for place in sorted(range(len(later)), key=lambda place: place != telling):

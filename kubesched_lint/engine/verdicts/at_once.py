@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest, only
 from kubesched_lint.engine.events.start.others import selected_by
 from kubesched_lint.engine.events.start.rooms import kept_apart
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import SpreadConstraint
@@ -69,30 +69,30 @@ class _Rule(NamedTuple):
     says: str
 
 
-def at_once(setting: Setting, number: int) -> Iterator[AtOnce]:
+def at_once(member: SimulatedMember) -> Iterator[AtOnce]:
     """Yield it for nodes, and for zones if the workload can use several. Room of nodes is not considered.
 
     A DaemonSet has one pod on each node, which no rule decides: it yields nothing.
     """
-    wanted, index, usable = setting.wanted(number), setting.index, setting.usable[number]
-    if setting.workloads[number].kind == "DaemonSet" or wanted < 1:
+    wanted, index, usable = member.wanted, member.set.index, member.usable
+    if member.workload.kind == "DaemonSet" or wanted < 1:
         return
-    rules = [*_rules(setting, number)]
+    rules = [*_rules(member)]
     for key in KEYS:
         if index.domains_of(key, usable) < 2 or usable & ~index.with_key(key):
             continue
         bounds = (_bound(index, wanted, rules, nodes) for nodes in _unlike_domains(index, key, usable, rules))
         most, because = max(bounds, key=lambda bound: bound[0])
-        yield AtOnce(key, wanted, most, because if most < wanted else "", _today(setting, number, key))
+        yield AtOnce(key, wanted, most, because if most < wanted else "", _today(member, key))
 
 
-def _rules(setting: Setting, number: int) -> Iterator[_Rule]:
-    pod = with_enforced_constraints(setting.pods[number])
-    for term in kept_apart(setting, number):
+def _rules(member: SimulatedMember) -> Iterator[_Rule]:
+    pod = with_enforced_constraints(member.pod)
+    for term in kept_apart(member):
         yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
     for constraint in pod.spread:
         if constraint.is_hard and constraint.selector is not None and constraint.selector.matches(pod.labels):
-            most = _most_in_a_domain(setting, number, constraint, constraint.selector)
+            most = _most_in_a_domain(member, constraint, constraint.selector)
             yield _Rule(constraint.topology_key, most, f"spread over {constraint.topology_key}")
 
 
@@ -116,23 +116,24 @@ def _bound(index: NodeIndex, wanted: int, rules: Sequence[_Rule], nodes: NodeSet
     return least
 
 
-def _most_in_a_domain(setting: Setting, number: int, constraint: SpreadConstraint, selector: Selector) -> int:
+def _most_in_a_domain(member: SimulatedMember, constraint: SpreadConstraint, selector: Selector) -> int:
     """Return the most pods that one domain holds when all are placed: the others then hold no fewer than maxSkew less.
 
     With fewer domains than minDomains the least count is 0. Pods of others that the selector matches may stand in the
     other domains and lift it: then nothing is bounded.
     """
-    wanted, pod, skew = setting.wanted(number), setting.pods[number], constraint.max_skew
-    domains = len(counted_domains(pod, constraint, setting.index))
-    ours = setting.selection.of(selector, pod.namespace)
-    if any(other != number for other in ours) or any(selected_by(setting, selector, pod.namespace)):
+    simulated = member.set
+    wanted, pod, skew = member.wanted, member.pod, constraint.max_skew
+    domains = len(counted_domains(pod, constraint, simulated.index))
+    ours = simulated.selection.of(selector, pod.namespace)
+    if any(other != member.number for other in ours) or any(selected_by(simulated, selector, pod.namespace)):
         return wanted
     if is_short_of_domains(constraint, domains):
         return min(wanted, skew)
     return min(wanted, (wanted + (domains - 1) * skew) // domains) if domains else wanted
 
 
-def _today(setting: Setting, number: int, key: str) -> int | None:
-    running = [bound.node for bound in setting.running.get(number, ()) if bound.node]
-    labels = {node.name: node.labels.get(key, "") for node in setting.nodes}
+def _today(member: SimulatedMember, key: str) -> int | None:
+    running = [bound.node for bound in member.running if bound.node]
+    labels = {node.name: node.labels.get(key, "") for node in member.set.nodes}
     return max(Counter(labels.get(name, "") for name in running).values()) if running else None

@@ -64,8 +64,8 @@ class _Known(NamedTuple):
 
 
 def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
-    place, setting = matrix.place(number), matrix.setting
-    if place is None or cell.verdict != LIKELY or setting.workloads[place].kind == "Job" or setting.never_ready:
+    place, simulated = matrix.place(number), matrix.simulated
+    if place is None or cell.verdict != LIKELY or simulated.workloads[place].kind == "Job" or simulated.never_ready:
         return cell
     shown, bad = known.bad_of(matrix.seeded, cell.event, place)
     if not bad:
@@ -77,8 +77,8 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
         why=f"with other nodes chosen among those that fit, one trace ends badly; {cell.why}",
         missing=(LACKING,),
     )
-    workload, example = setting.workloads[place], setting.workloads[shown]
-    decided = with_details(decided, bad, setting, shown, workload)
+    workload, example = simulated.workloads[place], simulated.workloads[shown]
+    decided = with_details(decided, bad, simulated.member(shown), workload)
     if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
         decided = replace(decided, blamed=workload)
     return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))
@@ -89,8 +89,8 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
 
     Skip ends where a pod waits that may preempt others: a course does not follow preemption by another scheduler.
     """
-    strong = {courses.setting.workloads[i].ref for i in drivers(courses.setting)}
-    if courses.setting.workloads[number].ref in strong:
+    strong = {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
+    if courses.simulated.workloads[number].ref in strong:
         return ()
 
     def is_sought(end: FinalState) -> bool:
@@ -102,6 +102,6 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
 
 def _waiting(end: FinalState) -> Iterator[ObjectRef]:
     """Yield the workloads whose pods wait."""
-    pod_types = end.story.pod_types
+    pod_types = end.timeline.pod_types
     for queue in (end.state.waiting, *end.state.pinned):
         yield from (pod_types.revisions[pod_types.slots[slot].workload][0].ref for slot, _, _ in queue)

@@ -12,25 +12,25 @@ from kubesched_lint.engine.cluster.nodeset import of
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.groups import group_of
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting, zones
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
 
 SERVER_SAYS = "the API server says"
 _ALONE = "nothing else is created"
 
 
-def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal) -> Cell:
+def refused(member: SimulatedMember, event: str, refusal: AdmissionRefusal) -> Cell:
     """Return the cell of a workload without new pods; its running pods stay and are not simulated."""
-    workload, wanted = setting.workloads[number], count(setting, event, number).wanted
-    runs = min(len(setting.running.get(number, ())), wanted)
-    kept = setting.changes.get(number, True) is False and setting.is_settled(number)
-    if not wanted or (event == "deploy" and setting.keeps(number) >= wanted and kept):
+    workload, wanted = member.workload, count(member, event).wanted
+    runs = min(len(member.running), wanted)
+    kept = member.changes_template is False and member.is_settled
+    if not wanted or (event == "deploy" and member.kept >= wanted and kept):
         bound = Range(wanted, wanted, "closed-form")
         text = words(event, wanted, bound, stuck=False, always_stuck=False)
         why = "all its pods run, and none is created" if wanted else "no pod is wanted"
         return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
-    lacks = not runs or runs < _fewest_wanted(setting, event, number, wanted)
-    stuck = "rollout" in setting.parts(event) and not runs
+    lacks = not runs or runs < _fewest_wanted(member, event, wanted)
+    stuck = "rollout" in member.set.parts(event) and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
     text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
     return Cell(
@@ -52,36 +52,33 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
     )
 
 
-def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> int:
+def _fewest_wanted(member: SimulatedMember, event: str, wanted: int) -> int:
     """Return the fewest pods wanted after any loss: a DaemonSet wants one pod fewer per lost node."""
+    simulated = member.set
     event = UNREACHABLE_OF.get(event, event)
-    if setting.workloads[number].kind != "DaemonSet" or event not in UNREACHABLE_OF.values():
+    if member.workload.kind != "DaemonSet" or event not in UNREACHABLE_OF.values():
         return wanted
-    nodes, positions = targets(setting.pods[number], setting.index)[0], setting.index.positions
-    lost = [nodes & of([positions[name] for name in names]) for names in zones(setting).values()]
+    nodes, positions = targets(member.pod, simulated.index)[0], simulated.index.positions
+    lost = [nodes & of([positions[name] for name in names]) for names in zones(simulated).values()]
     most = max((zone.bit_count() for zone in lost), default=0)
     return nodes.bit_count() - (most if event == "zone-loss" else 1)
 
 
-def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cell | None:
+def raced(member: SimulatedMember, event: str, bounds: EventBounds) -> Cell | None:
     """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
     Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only
     a rollout requests more than the quota allows.
     """
-    if (
-        event in UNREACHABLE_OF
-        or event not in ("deploy", "scale-down", *LOSSES)
-        or not quotas.goes_both_ways(setting, number)
-    ):
+    if event in UNREACHABLE_OF or event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(member):
         return None
-    devices = setting.need_devices(group_of(setting, number))
-    if devices or not all(is_fine_if_granted(setting, each, number) for each in {"deploy", event}):
+    devices = member.set.need_devices(group_of(member))
+    if devices or not all(is_fine_if_granted(member, each) for each in {"deploy", event}):
         return None
-    if event != "deploy" and not quotas.stays_short(setting, number, bounds.wanted):
+    if event != "deploy" and not quotas.stays_short(member, bounds.wanted):
         return None
     bound = Range(min(bounds.least.pods, bounds.wanted), bounds.wanted, "bound")
-    workload, quota = setting.workloads[number], setting.quotas[number][0]
+    workload, quota = member.workload, member.quotas[0]
     return Cell(
         event,
         DEPENDS,
@@ -89,28 +86,29 @@ def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cel
         bound,
         text=words(event, bounds.wanted, bound, stuck=False, always_stuck=False),
         why=f"ResourceQuota {quota.namespace}/{quota.name} grants less than its workloads want: the first get theirs",
-        message=about_pod(workload, quotas.message_in_turn(setting, number)),
+        message=about_pod(workload, quotas.message_in_turn(member)),
         says=CONTROLLER_SAYS,
         blamed=quota,
         at=("spec", "hard"),
     )
 
 
-def undecided(setting: Setting, event: str, number: int, decision: Decision) -> Cell:
+def undecided(member: SimulatedMember, event: str, decision: Decision) -> Cell:
     """Return the cell of a workload if it is unknown whether its pods are created."""
-    wanted = count(setting, event, number).wanted
+    wanted = count(member, event).wanted
     bound = Range(0, wanted, "bound")
     text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
     why = "whether its pods are created is not known"
     return Cell(event, UNKNOWN, wanted, bound, text=text, why=why, missing=decision.unknown, assumes=(_ALONE,))
 
 
-def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
+def beside_undecided(cell: Cell, member: SimulatedMember) -> Cell:
     """Return the cell with a premise if the workload can meet pods that may not be created."""
-    if cell.verdict == NONE or not setting.decisions:
+    simulated = member.set
+    if cell.verdict == NONE or not simulated.decisions:
         return cell
-    doubtful = {i for i, decision in setting.decisions.items() if decision.unknown}
-    met = [setting.workloads[i] for i in group_of(setting, number) if i in doubtful and i != number]
+    doubtful = {i for i, decision in simulated.decisions.items() if decision.unknown}
+    met = [simulated.workloads[i] for i in group_of(member) if i in doubtful and i != member.number]
     if not met:
         return cell
     premise = f"the pods of {', '.join(map(str, met))} are created, which is not known"

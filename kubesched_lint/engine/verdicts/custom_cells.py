@@ -41,7 +41,7 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
     if told == IN_OWN_ORDER and cell.ends_well and number not in matrix.whole.running:
         told = ""  # equal pods change places, so it ends well in any order
     if not told and "drain" in events:
-        told = unknown_scale(matrix.whole.workloads[number], matrix.setting.objects.budgets)
+        told = unknown_scale(matrix.whole.workloads[number], matrix.simulated.objects.budgets)
     if told:
         return "" if cell.verdict == NONE and cell.event != "rollout" else told
     may_wait = "rollout" in events and cell.ends_well and _may_wait_at_a_weight(number, matrix)
@@ -50,7 +50,7 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
 
 def _why_unscaled(number: int, custom: Custom, matrix: Matrix) -> str:
     """Return why the linter does not follow the autoscaler that targets the resource; empty if there is none."""
-    scalers = (scaler for scaler in matrix.setting.objects.autoscalers if scaler.target == custom.resource)
+    scalers = (scaler for scaler in matrix.simulated.objects.autoscalers if scaler.target == custom.resource)
     scaler, workload = next(scalers, None), matrix.whole.workloads[number]
     if scaler is None or workload.suspended or (custom.replica_pods and workload.kind != "Job"):
         return ""
@@ -63,4 +63,4 @@ def _may_wait_at_a_weight(number: int, matrix: Matrix) -> bool:
     workload, place = matrix.whole.workloads[number], matrix.place(number)
     if place is None or not workload.strategy.by_weight or not rolling_bounds(workload.strategy, workload.replicas)[0]:
         return False
-    return not count(matrix.setting, "rollout", place).is_fine
+    return not count(matrix.simulated.member(place), "rollout").is_fine

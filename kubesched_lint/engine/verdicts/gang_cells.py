@@ -19,7 +19,7 @@ from kubesched_lint.engine.answers.cells import (
     not_known,
     words,
 )
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, FEWER, IMPOSSIBLE, MAY_MISS, Answer, because, course
 from kubesched_lint.engine.placing.gangs.fit import answers
@@ -33,7 +33,7 @@ from kubesched_lint.engine.verdicts.matrix import Row
 _LOSSES = ("node-loss", "zone-loss", "drain")
 
 
-def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[Row]:
+def with_gangs(rows: Iterable[Row], simulated: SimulatedSet, world: World) -> Iterator[Row]:
     """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell.
 
     A gang that never starts is not started by a loss either: these cells have the same answer. Of a gang of another
@@ -44,7 +44,7 @@ def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[
     }
     known = {it.workload.ref: answer for answer in _answers(world) for it in answer.gang.members}
     for row in rows:
-        workload = setting.workloads[row.number]
+        workload = simulated.workloads[row.number]
         answer = known.get(workload.ref)
         if answer is None and workload.ref in foreign:
             yield replace(row, cells=tuple(_not_alone(cell, foreign[workload.ref]) for cell in row.cells))
@@ -67,12 +67,9 @@ def _is_refused(answer: Answer) -> bool:
 
 
 def _not_alone(cell: Cell, answer: Answer) -> Cell:
-    is_told = cell.event == "deploy" and cell.ends_well
-    return (
-        not_known(cell, (f"when {answer.gang.group.system} starts its pods together: {because(answer)}",))
-        if is_told
-        else cell
-    )
+    if cell.event != "deploy" or not cell.ends_well:
+        return cell
+    return not_known(cell, (f"when {answer.gang.group.system} starts its pods together: {because(answer)}",))
 
 
 def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:

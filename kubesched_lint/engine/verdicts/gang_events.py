@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell
 from kubesched_lint.engine.controllers.bounds import rolling_bounds, scaled
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, SCHEDULERS
 from kubesched_lint.engine.placing.gangs.fit import answers
@@ -36,16 +36,16 @@ Deployed = Callable[[int], Cell]
 
 
 def gang_lacks(
-    rows: Sequence[Row], deployed: Deployed, setting: Setting, world: World
+    rows: Sequence[Row], deployed: Deployed, simulated: SimulatedSet, world: World
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return what is unknown about the gangs of kube-scheduler, for the rows of their workloads.
 
     Number of a workload → one lack for each reason, with its events; empty if all its cells hold.
     """
-    numbers = {w.ref: i for i, w in enumerate(setting.workloads)}
+    numbers = {w.ref: i for i, w in enumerate(simulated.workloads)}
     cells = {row.number: {cell.event: cell for cell in row.cells} for row in rows}
     found: dict[int, tuple[Lack, ...]] = {}
-    facts = _Facts(setting, world)
+    facts = _Facts(simulated, world)
     for gang in gangs_of(world):
         if not gang.is_foreign:
             followed = [numbers[it.workload.ref] for it in gang.members if it.workload.ref in numbers]
@@ -57,10 +57,10 @@ def gang_lacks(
 class _Facts:
     """What all groups of a set share."""
 
-    def __init__(self, setting: Setting, world: World) -> None:
-        self.setting, self.world = setting, world
+    def __init__(self, simulated: SimulatedSet, world: World) -> None:
+        self.simulated, self.world = simulated, world
         lowest = lowest_live(world)
-        priorities = {pod.priority or 0 for pod in setting.pods}
+        priorities = {pod.priority or 0 for pod in simulated.pods}
         self.may_evict = len(priorities) > 1 or any(
             (pod.priority or 0) < least for pod in lowest for least in priorities
         )
@@ -72,7 +72,7 @@ class _Facts:
         answer = self._answers[gang]
         members = {it.workload.ref for it in gang.members}
         is_whole = answer.verdict == CERTAIN and gang.needed == gang.pods
-        return is_whole and all(workload.ref in members for workload in self.setting.workloads)
+        return is_whole and all(workload.ref in members for workload in self.simulated.workloads)
 
     def waits(self, gang: Gang) -> bool:
         """Whether pods of the group are in the cluster, without a node."""
@@ -81,14 +81,14 @@ class _Facts:
     @cached_property
     def keeps_away(self) -> bool:
         """Whether a pod of the set or the cluster keeps others away."""
-        running = (bound.pod for bound in self.setting.objects.pods)
-        return any(pod.required_anti_affinity for pod in (*self.setting.pods, *running))
+        running = (bound.pod for bound in self.simulated.objects.pods)
+        return any(pod.required_anti_affinity for pod in (*self.simulated.pods, *running))
 
 
 class _Group(Struct, frozen=True):
     gang: Gang
     numbers: Sequence[int]
-    """The places of its workloads in the setting, which leaves out CronJobs and others that are not simulated."""
+    """The places of its workloads in the set, which leaves out CronJobs and others that are not simulated."""
     rows: Mapping[int, Mapping[str, Cell]]
     """Number of a workload → event → cell."""
     deployed: Deployed
@@ -109,7 +109,7 @@ class _Group(Struct, frozen=True):
         always = self._doubt_of_set()
         if always:
             return always
-        if self.facts.setting.supposes(event) is not None:
+        if self.facts.simulated.supposes(event) is not None:
             return "groups are not followed through hypotheses"
         if event != "deploy" and not self._is_deployed:
             return "it may not start whole"
@@ -153,16 +153,16 @@ class _Group(Struct, frozen=True):
         return sum(self._floor_of(event, number) for number in self.numbers) if event in ("deploy", "rollout") else 0
 
     def _floor_of(self, event: str, number: int) -> int:
-        setting = self.facts.setting
-        workload = setting.workloads[number]
-        running, wanted = setting.running.get(number, ()), setting.wanted(number)
+        simulated = self.facts.simulated
+        workload = simulated.workloads[number]
+        running, wanted = simulated.running.get(number, ()), simulated.member(number).wanted
         are_ours = all(bound.ready and bound.pod.group == self.gang.group.name for bound in running)
         start = min(len(running) if are_ours else 0, wanted) if event == "deploy" else wanted
-        if event == "deploy" and setting.changes.get(number, True) is False:
+        if event == "deploy" and simulated.changes.get(number, True) is False:
             return start
         if workload.kind in ("Job", "ReplicaSet", "Pod", "ReplicationController"):
             return start
-        if number in setting.never_ready or workload.strategy.type != "RollingUpdate":
+        if number in simulated.never_ready or workload.strategy.type != "RollingUpdate":
             return 0
         if workload.kind == "Deployment":
             return min(start, wanted - rolling_bounds(workload.strategy, wanted)[1])
@@ -170,14 +170,14 @@ class _Group(Struct, frozen=True):
         return max(0, min(start, wanted - away)) if workload.kind == "StatefulSet" else 0
 
     def _doubt_of_orders(self, event: str) -> str:
-        starts_running = event == "deploy" and any(self.facts.setting.running.get(number) for number in self.numbers)
+        starts_running = event == "deploy" and any(self.facts.simulated.running.get(number) for number in self.numbers)
         if event == "rollout" or starts_running:
             return f"fewer than {self.gang.needed} of its pods may run at a time"
-        setting = self.facts.setting
-        first = sum(at_once(setting.workloads[number], setting.wanted(number)) for number in self.numbers)
+        simulated = self.facts.simulated
+        first = sum(at_once(simulated.workloads[number], simulated.member(number).wanted) for number in self.numbers)
         if first < self.gang.needed:
             return f"fewer than {self.gang.needed} pods exist before one has a node"
-        if any(_is_helped(setting.pods[number]) for number in self.numbers):
+        if any(_is_helped(simulated.pods[number]) for number in self.numbers):
             return "its pods need others beside them, and an attempt may take these back"
         if event == "drain" and self.facts.keeps_away:
             return "pods keep others away until they are evicted"

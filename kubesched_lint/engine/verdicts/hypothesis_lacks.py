@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.supposed_bounds import after_of
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.events.search.hypotheses import NodeChange
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.placing.lacks import Lack
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
@@ -16,24 +16,24 @@ from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.tolerance import stays_for_a_while
 
 
-def lacks_of_hypothesis(setting: Setting, number: int, world: World) -> Iterator[Lack]:
-    """Yield what is unknown about a workload of a setting with a hypothesis; nothing without one."""
-    if setting.supposed is None:
+def lacks_of_hypothesis(member: SimulatedMember, world: World) -> Iterator[Lack]:
+    """Yield what is unknown about a workload of a set with a hypothesis; nothing without one."""
+    if member.set.supposed is None:
         return
-    change = setting.supposed.change
-    if change.added and needs_devices(setting.workloads[number].pod, world):
+    change = member.set.supposed.change
+    if change.added and needs_devices(member.workload.pod, world):
         yield Lack("which devices the new nodes have", True)
-    taint = _coming_back(setting, change, number)
+    taint = _coming_back(member, change)
     if taint is not None:
-        seconds = many(stays_for_a_while(setting.pods[number].tolerations, taint), "second")
+        seconds = many(stays_for_a_while(member.pod.tolerations, taint), "second")
         why = f"it tolerates {taint} for {seconds}: its pods must leave, and may come back"
         yield Lack(f"where its pods come to rest ({why})", True)
 
 
-def _coming_back(setting: Setting, change: NodeChange, number: int) -> Taint | None:
+def _coming_back(member: SimulatedMember, change: NodeChange) -> Taint | None:
     """Return a taint that makes pods leave nodes that they may use again; None if there is none."""
-    after, pod = after_of(setting), setting.pods[number]
-    usable = {after.nodes[p].name for p in positions(after.usable[number])}
+    after, pod = after_of(member.set), member.pod
+    usable = {after.nodes[p].name for p in positions(after.usable[member.number])}
     for names, taint in change.tainted:
         if any(change.evicts(pod, name) for name in names & usable):
             return taint

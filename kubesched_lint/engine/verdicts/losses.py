@@ -26,7 +26,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.unreachable import why_apart
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
 
 _OTHER_END = {deleted: unreachable for unreachable, deleted in UNREACHABLE_OF.items()}
@@ -61,23 +61,23 @@ def cells_of(events: Iterable[str], number: int, matrix: Matrix) -> Iterator[Cel
 
 
 def _if_unreachable(event: str, number: int, matrix: Matrix, deleted: Cell) -> Cell:
-    place, setting = matrix.place(number), matrix.setting
+    place, simulated = matrix.place(number), matrix.simulated
     if place is None or not _are_apart(event, number, matrix):
         return nothing(event)
-    if deleted.verdict == FINE or work.tried(lambda: why_apart(setting, event, place), _NOT_KNOWN):
+    if deleted.verdict == FINE or work.tried(lambda: why_apart(simulated.member(place), event), _NOT_KNOWN):
         return matrix.cell(event, number)
     if deleted.verdict not in (BAD, DEPENDS):
         return nothing(event)
-    bounds = matrix.counting.bounds(event, group_in(setting, event, place), place)
+    bounds = matrix.counting.bounds(event, group_in(simulated.member(place), event), place)
     return left_open(event, bounds, "a trace, which nothing follows where the end of deleted nodes is bad already", ())
 
 
 def _are_apart(event: str, number: int, matrix: Matrix) -> bool:
     """Whether a workload may end otherwise on unreachable nodes than without deleted ones."""
     place, decision = matrix.place(number), matrix.whole.decisions.get(number, CREATED)
-    if place is None or decision.unknown or idle(matrix.whole, event, number):
+    if place is None or decision.unknown or idle(matrix.whole.member(number), event):
         return False
-    members = group_in(matrix.setting, event, place)
+    members = group_in(matrix.simulated.member(place), event)
     return work.tried(lambda: matrix.counting.tells_apart(event, members, place), True, 2)
 
 
@@ -101,7 +101,7 @@ def _worse(deleted: Cell, other: Cell, number: int, matrix: Matrix) -> Cell:
     place = matrix.place(number)
     if other.verdict == NONE or place is None:
         return replace(deleted, deleted=deleted, unreachable=deleted)
-    unreachable = replace(_told(other, matrix.setting, place), event=deleted.event)
+    unreachable = replace(_told(other, matrix.simulated.member(place)), event=deleted.event)
     ends = {"deleted": deleted, "unreachable": unreachable}
     bound = _together(deleted.bound, unreachable.bound)
     if _badness(unreachable) <= _badness(deleted):
@@ -120,8 +120,8 @@ def _together(one: Range, other: Range) -> Range:
     return Range(min(one.least, other.least), max(one.most, other.most), one.by if one.by == other.by else "bound")
 
 
-def _told(cell: Cell, setting: Setting, place: int) -> Cell:
+def _told(cell: Cell, member: SimulatedMember) -> Cell:
     """Return the cell of unreachable nodes with what makes the difference, and what helps."""
-    reason = work.tried(lambda: why_apart(setting, cell.event, place), "")
+    reason = work.tried(lambda: why_apart(member, cell.event), "")
     is_said = not reason or reason in cell.why or cell.ends_well
     return cell if is_said else replace(cell, why=f"{cell.why}; {reason}" if cell.why else reason)

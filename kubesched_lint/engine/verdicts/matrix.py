@@ -35,8 +35,8 @@ from kubesched_lint.engine.events.start.groups import (
 )
 from kubesched_lint.engine.events.start.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.engine.events.start.quotas import capped, most_pods
-from kubesched_lint.engine.events.start.setting import LOSSES, UNREACHABLE_OF, Setting
-from kubesched_lint.engine.events.start.stories import bare_story, story_of
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, SimulatedSet
+from kubesched_lint.engine.events.start.timelines import bare_timeline, timeline_of
 from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import method, verdict_of, with_details
@@ -57,7 +57,7 @@ WITH_TRACES = 4 / 3
 
 class Row(Struct, frozen=True):
     number: int
-    """The workload's place in the setting."""
+    """The workload's place in the set."""
     cells: tuple[Cell, ...]
     at_once: tuple[AtOnce, ...] = ()
     """What the loss of one node, and of one zone, takes of its pods at once."""
@@ -66,21 +66,21 @@ class Row(Struct, frozen=True):
 class Matrix:
     """Computes cells; caches the searches and courses that several cells need."""
 
-    def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
-        self.whole = setting
-        self.setting = setting.created
+    def __init__(self, simulated: SimulatedSet, effort: Effort | None = None) -> None:
+        self.whole = simulated
+        self.simulated = simulated.created
         """Only the workloads whose pods the API server creates, renumbered."""
-        kept = (i for i in range(len(setting.workloads)) if i not in setting.refused)
+        kept = (i for i in range(len(simulated.workloads)) if i not in simulated.refused)
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self.counting = Counting(self.setting, narrates=self.effort.narrates)
-        self._later = LaterTurns(self.setting, self.courses)
+        self.counting = Counting(self.simulated, narrates=self.effort.narrates)
+        self._later = LaterTurns(self.simulated, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
     def place(self, number: int) -> int | None:
-        """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
+        """Return the place in ``simulated`` of workload ``number`` of ``whole``; None if its pods are refused."""
         return self._places.get(number)
 
     def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
@@ -90,8 +90,8 @@ class Matrix:
             with work.within(work.share(0, COUNTED)):
                 for place in asked:
                     for event in events:
-                        if not idle(self.setting, event, place):
-                            self.counting.bounds(event, group_in(self.setting, event, place), place)
+                        if not idle(self.simulated.member(place), event):
+                            self.counting.bounds(event, group_in(self.simulated.member(place), event), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
 
@@ -101,7 +101,7 @@ class Matrix:
             with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS // 2)):
                 return self._without_limit(event, number)
         except work.OutOfWorkError as reason:
-            return verdicts.cut_short(event, self.whole.wanted(number), str(reason))
+            return verdicts.cut_short(event, self.whole.member(number).wanted, str(reason))
 
     def proven_bad(self, event: str, number: int) -> Cell | None:
         """Return the cell if it is proven to end badly; None for any other, mostly without computing it.
@@ -119,62 +119,62 @@ class Matrix:
 
     def _may_be_proven_bad(self, event: str, number: int) -> bool:
         decision = self.whole.decisions.get(number, CREATED)
-        if idle(self.whole, event, number) or decision.unknown:
+        if idle(self.whole.member(number), event) or decision.unknown:
             return False
         if decision.refusal is not None:
             return True
         place = self._places[number]
-        members = group_in(self.setting, event, place)
-        if not self._is_searched(members) and has_room(self.setting, event, place):
+        members = group_in(self.simulated.member(place), event)
+        if not self._is_searched(members) and has_room(self.simulated.member(place), event):
             return False
-        if event == "hpa-max" and stuck_at_most(self.setting, place):
+        if event == "hpa-max" and stuck_at_most(self.simulated.member(place)):
             return True
         bounds = self.counting.bounds(event, members, place)
         if bounds.is_fine or bounds.is_bad:
             return bounds.is_bad
-        scope = scope_of(self.setting, members)
+        scope = scope_of(self.simulated, members)
         if scope.strong or self._stays_open(scope, place) or not self._is_searched(members):
             return False
         ends = self.courses(event, place)
         return not ends or verdict_of(event, ends)[0] == BAD
 
     def _without_limit(self, event: str, number: int) -> Cell:
-        reason = idle(self.whole, event, number)
+        reason = idle(self.whole.member(number), event)
         if reason:
             return verdicts.nothing(event, reason)
         decision = self.whole.decisions.get(number, CREATED)
         if decision.refusal is not None:
-            return creation.refused(self.whole, event, number, decision.refusal)
+            return creation.refused(self.whole.member(number), event, decision.refusal)
         place = self._places[number]
         if decision.unknown:
-            return creation.undecided(self.setting, event, place, decision)
-        return creation.beside_undecided(self._cell(event, place), self.setting, place)
+            return creation.undecided(self.simulated.member(place), event, decision)
+        return creation.beside_undecided(self._cell(event, place), self.simulated.member(place))
 
     def _cell(self, event: str, number: int) -> Cell:
         cell = self._at_most(number) if event == "hpa-max" else self._answer(event, number)
-        if cell.verdict == BAD and quotas.may_be_freed(self.setting, event, number):
+        if cell.verdict == BAD and quotas.may_be_freed(self.simulated.member(number), event):
             cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
-        workload = self.setting.workloads[number]
+        workload = self.simulated.workloads[number]
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
 
     def _at_most(self, number: int) -> Cell:
         """Return the cell of an autoscaler's maximum; it ends badly as well if no rollout at that size ever ends."""
-        stuck = stuck_at_most(self.setting, number)
-        is_told = stuck is None or self.effort.narrates or self._is_searched(group_of(self.setting, number))
-        cell = None if is_told else _without_least(self.setting, number, self._premises(number))
+        stuck = stuck_at_most(self.simulated.member(number))
+        is_told = stuck is None or self.effort.narrates or self._is_searched(group_of(self.simulated.member(number)))
+        cell = None if is_told else _without_least(self.simulated.member(number), self._premises(number))
         cell = cell or self._answer("hpa-max", number)
         if stuck is None or (cell.verdict == BAD and cell.proven):
             return cell
-        return with_details(counted_cells.stuck_there(cell, stuck), (), self.setting, number)
+        return with_details(counted_cells.stuck_there(cell, stuck), (), self.simulated.member(number))
 
     def _answer(self, event: str, number: int) -> Cell:
-        members = group_in(self.setting, event, number)
+        members = group_in(self.simulated.member(number), event)
         bounds = self.counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
-        scope = scope_of(self.setting, members)
+        scope = scope_of(self.simulated, members)
         if self._stays_open(scope, number) and not bounds.is_bad:
             return self._as_counted(event, number, bounds, scope.open_)
         if bounds.is_bad and not bounds.most.pods and not self.effort.narrates:
@@ -192,23 +192,21 @@ class Matrix:
 
     def _has_other_pods(self, scope: PreemptionScope, number: int) -> bool:
         """Whether its real pods may be others than counted; new ones that no node may take wait whatever they are."""
-        may_run = self.setting.usable[number] and not self.setting.pods[number].scheduling_gates
-        return scope.uncounted and bool(may_run or self.setting.running.get(number))
+        may_run = self.simulated.usable[number] and not self.simulated.pods[number].scheduling_gates
+        return scope.uncounted and bool(may_run or self.simulated.running.get(number))
 
     def _followed(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> Cell:
-        scope = scope_of(self.setting, members)
+        scope, member = scope_of(self.simulated, members), self.simulated.member(number)
         if scope.strong and scope.open_:
             return self._from_bounds(event, number, bounds)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
-        if event in UNREACHABLE_OF and self.setting.workloads[number].kind == "StatefulSet":
+        if event in UNREACHABLE_OF and member.workload.kind == "StatefulSet":
             return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
-        if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.setting, members):
+        if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.simulated, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
-        surely = (
-            any_ends is not None and _says_all(self.setting, event, number, any_ends) and self._is_followed(members)
-        )
+        surely = any_ends is not None and _says_all(member, event, any_ends) and self._is_followed(members)
         if self._is_made(self._everybody, event, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
@@ -228,23 +226,23 @@ class Matrix:
 
         A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
         """
-        short = quotas.refused_in(self.setting, event, number)
+        short = quotas.refused_in(self.simulated.member(number), event)
         if number in short:
             return False
-        return not short or all(i in capped(self.setting) for i in short.intersection(members))
+        return not short or all(i in capped(self.simulated) for i in short.intersection(members))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
-        return tuple(range(len(self.setting.workloads)))
+        return tuple(range(len(self.simulated.workloads)))
 
     @cached_property
     def _scopes(self) -> dict[tuple[int, ...], PreemptionScope]:
         """By group of workloads that can affect each other."""
-        return {members: scope_of(self.setting, members) for members in components(self.setting)}
+        return {members: scope_of(self.simulated, members) for members in components(self.simulated)}
 
     def _is_followed(self, members: tuple[int, ...]) -> bool:
         """Whether to use the search over the whole set: other groups may have preemptions that it cannot follow."""
-        return bool(scope_of(self.setting, members).open_) or not any(c.open_ for c in self._scopes.values())
+        return bool(scope_of(self.simulated, members).open_) or not any(c.open_ for c in self._scopes.values())
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
         """Whether pods of these groups may preempt others, and a trace can follow every such preemption."""
@@ -252,12 +250,12 @@ class Matrix:
         return any(c.strong for c in touched) and not any(c.untold for c in touched)
 
     def _touched(self, members: tuple[int, ...]) -> Sequence[PreemptionScope]:
-        return [self._scopes[group] for group in groups_of(self.setting, members)]
+        return [self._scopes[group] for group in groups_of(self.simulated, members)]
 
     # --- exact ------------------------------------------------------------------------------------------------------
 
     def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[FinalState] | None:
-        if (hypothesis := self.setting.supposes(event)) is not None and not hypothesis.has_few_orders:
+        if (hypothesis := self.simulated.supposes(event)) is not None and not hypothesis.has_few_orders:
             return None
         event_outcomes = self._search(members, expected=expected)
         ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
@@ -280,41 +278,41 @@ class Matrix:
 
     def _is_searched(self, members: tuple[int, ...]) -> bool:
         """Whether a group has few enough nodes and pods for an exhaustive search."""
-        setting = self.setting
-        if len(setting.nodes) > MOST_NODES or len(members) > MOST_PODS:
+        simulated = self.simulated
+        if len(simulated.nodes) > MOST_NODES or len(members) > MOST_PODS:
             return False
-        return sum(most_pods(setting, i) for i in members) <= MOST_PODS
+        return sum(most_pods(simulated.member(i)) for i in members) <= MOST_PODS
 
     def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         if not self._is_searched(members):
             return None
-        setting = self.setting
+        simulated = self.simulated
         driving = self._is_played(members) and expected and not any(c.open_ for c in self._touched(members))
         if self.counting.exceeds(members, self.effort.states, preempting=driving):
             self._cut_short.add(members)
             return None
         explore = partial(
-            story_of,
-            setting,
+            timeline_of,
+            simulated,
             members,
             expected=expected,
             most_states=self.effort.states,
             preempting=driving,
-            guests=guests_of(setting).hosted,
+            guests=guests_of(simulated).hosted,
         )
-        stories = [explore(changed=changed) for changed in template_variants(setting, members)]
-        if not all(story.sound for story in stories):
+        timelines = [explore(changed=changed) for changed in template_variants(simulated, members)]
+        if not all(timeline.sound for timeline in timelines):
             self._cut_short.add(members)
             return None
         unready = []
-        if setting.never_ready.intersection(members):
-            unready = [explore(unready=True, changed=changed) for changed in template_variants(setting, members)]
-        return EventOutcomes(setting, members, stories, [n.name for n in setting.nodes], unready)
+        if simulated.never_ready.intersection(members):
+            unready = [explore(unready=True, changed=changed) for changed in template_variants(simulated, members)]
+        return EventOutcomes(simulated, members, timelines, [n.name for n in simulated.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[FinalState], any_ends: list[FinalState] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = verdict_of(event, ends)
-        followed = any_ends is not None and tries_all_templates(self.setting, event, number)
+        followed = any_ends is not None and tries_all_templates(self.simulated.member(number), event)
         proven = verdict != DEPENDS and followed and verdict_of(event, any_ends or ())[::2] == (verdict, always)
         if proven and any_ends:  # what no scheduler changes is said with the numbers of all of them
             ends = any_ends
@@ -340,11 +338,11 @@ class Matrix:
             ready=ready,
         )
         if verdict == BAD and ready is None:
-            bounds = count(self.setting, event, number)
-            if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
-                by_itself = not self.setting.pods[number].required_affinity
+            bounds = count(self.simulated.member(number), event)
+            if (bounds.always_stuck and not self.simulated.drains(event)) or bounds.most.pods == bound.most < wanted:
+                by_itself = not self.simulated.pods[number].required_affinity
                 cell = counted_cells.bounded(cell, bounds.most, by_itself=by_itself)
-        return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
+        return cell if verdict == FINE else with_details(cell, ends, self.simulated.member(number))
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
@@ -362,17 +360,17 @@ class Matrix:
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
         """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
-        may_block = event == "drain" and bool(self.setting.guards(number))
-        lacks_pods = event in LOSSES and not may_block and number not in self.setting.never_ready
+        may_block = event == "drain" and bool(self.simulated.member(number).budgets)
+        lacks_pods = event in LOSSES and not may_block and number not in self.simulated.never_ready
         return self.courses(event, number, is_known=lacks_pods)
 
     @cached_property
     def seeded(self) -> Courses:
-        return Courses(self.setting, self.effort, self._is_played)
+        return Courses(self.simulated, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
         bound = range_of(bounds)
-        blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
+        blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
         is_open = not (fine or bad) and self._is_made(self._everybody, event, number)
         if is_open and self.seeded.always_ends_well(event, number):
@@ -381,9 +379,9 @@ class Matrix:
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
             cell = self._proven(event, number, bounds)
-            return cell if fine else with_details(cell, ends, self.setting, number)
-        if number in quotas.refused_in(self.setting, event, number):
-            raced = creation.raced(self.setting, event, number, bounds)
+            return cell if fine else with_details(cell, ends, self.simulated.member(number))
+        if number in quotas.refused_in(self.simulated.member(number), event):
+            raced = creation.raced(self.simulated.member(number), event, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
         ends, others = self._later.ends(event, number, ends)
@@ -391,8 +389,8 @@ class Matrix:
 
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
         """Return the cell that counting decides, without details."""
-        never_ends = bounds.always_stuck and not bounds.never_stuck and self.setting.drains(event)
-        blocked, by_itself = self._budget(number, never_ends), not self.setting.pods[number].required_affinity
+        never_ends = bounds.always_stuck and not bounds.never_stuck and self.simulated.drains(event)
+        blocked, by_itself = self._budget(number, never_ends), not self.simulated.pods[number].required_affinity
         return counted_cells.decided(event, bounds, blocked, self._premises(number), by_itself=by_itself)
 
     def _as_counted(
@@ -401,7 +399,7 @@ class Matrix:
         """Return what counting alone says of a cell; ``missing`` is why nothing else was asked."""
         if bounds.is_bad and not self._has_other_pods(scope, number):
             cell = self._proven(event, number, bounds)
-            return work.tried(lambda: with_details(cell, (), self.setting, number), cell, 1)
+            return work.tried(lambda: with_details(cell, (), self.simulated.member(number)), cell, 1)
         return counted_cells.left_open(event, bounds, missing, self._premises(number))
 
     def _from_runs(
@@ -433,76 +431,79 @@ class Matrix:
             assumes=self._premises(number),
         )
         cell = counted_cells.followed(cell, followed)
-        return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
+        return cell if verdict == FINE else with_details(cell, ends, self.simulated.member(number))
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
         if not self._is_made(self._everybody, event, number):
-            return _refused_by_quota(self.setting, event, number)
+            return _refused_by_quota(self.simulated.member(number), event)
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 
     def course(self, event: str) -> tuple[Timeline | None, Timeline | None]:
-        """Return one random trace as two stories: before and after the event of the first workload it concerns."""
-        if event == "deploy" and self.setting.workloads:
-            bare = bare_story(self.setting)
+        """Return one random trace as two timelines: before and after the event of the first workload it concerns."""
+        if event == "deploy" and self.simulated.workloads:
+            bare = bare_timeline(self.simulated)
             deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
-        for number in range(len(self.setting.workloads)):
-            if not idle(self.setting, event, number):
-                for _, story in self.seeded.event_outcomes(number).variants(event, number):
-                    if story.states:
-                        return self.seeded.event_outcomes(number).deployed[0], story
+        for number in range(len(self.simulated.workloads)):
+            if not idle(self.simulated.member(number), event):
+                for _, timeline in self.seeded.event_outcomes(number).variants(event, number):
+                    if timeline.states:
+                        return self.seeded.event_outcomes(number).deployed[0], timeline
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------
 
     def _budget(self, number: int, is_blocked: bool) -> str:
-        names = [b.name for b in self.setting.guards(number)] if is_blocked else ()
+        names = [b.name for b in self.simulated.member(number).budgets] if is_blocked else ()
         return f"PDB {', '.join(names)}" if names else ""
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
+        member = self.simulated.member(number)
+        return tuple(premises(member, self._scopes[group_of(member)]))
 
 
-def _says_all(setting: Setting, event: str, number: int, any_ends: Sequence[FinalState]) -> bool:
+def _says_all(member: SimulatedMember, event: str, any_ends: Sequence[FinalState]) -> bool:
     """Whether some of the ends for any scheduler cannot say anything else of a cell than all of them."""
     verdict, stuck, always = verdict_of(event, any_ends)
     if verdict == BAD:
-        return stuck == always and tries_all_templates(setting, event, number)
+        return stuck == always and tries_all_templates(member, event)
     return verdict == FINE
 
 
-def _refused_by_quota(setting: Setting, event: str, number: int) -> str:
+def _refused_by_quota(member: SimulatedMember, event: str) -> str:
     """Return which quota refuses pods of a workload, or of the first one that it does, and what is not known of it."""
-    refused = quotas.refused_in(setting, event, number)
-    short = number if number in refused else min(refused)
-    granted = quotas.cap(setting, short)
+    simulated = member.set
+    refused = quotas.refused_in(member, event)
+    short = member.number if member.number in refused else min(refused)
+    granted = quotas.cap(simulated.member(short))
     quota, numbers = ("a quota", "") if granted is None else (granted.name, f" ({granted.allows})")
-    jobs = _jobs_beside(setting, event, short)
+    jobs = _jobs_beside(simulated.member(short), event)
     if jobs:
         return f"whether the pods of {first_few(jobs)} have ended by then: {quota} counts them{numbers}"
-    namespace = setting.workloads[short].namespace
+    namespace = simulated.workloads[short].namespace
     return f"a proof: {quota} may refuse pods of namespace {namespace}{numbers}"
 
 
-def _jobs_beside(setting: Setting, event: str, number: int) -> Sequence[str]:
+def _jobs_beside(member: SimulatedMember, event: str) -> Sequence[str]:
     """Return the Jobs that share a quota with a workload, if that refuses it no pods once theirs have ended."""
-    own = setting.quotas[number]
+    simulated = member.set
+    own = member.quotas
     jobs = [
-        i for i, w in enumerate(setting.workloads) if w.kind == "Job" and not set(own).isdisjoint(setting.quotas[i])
+        i for i, w in enumerate(simulated.workloads) if w.kind == "Job" and not set(own).isdisjoint(simulated.quotas[i])
     ]
-    if not jobs or number in jobs:
+    if not jobs or member.number in jobs:
         return ()
-    kept = [i for i in range(len(setting.workloads)) if i not in jobs]
-    place = kept.index(number)
-    refused = place in quotas.refused_in(setting.among(kept), event, place)
-    return () if refused else [str(setting.workloads[i]) for i in jobs]
+    kept = [i for i in range(len(simulated.workloads)) if i not in jobs]
+    place = kept.index(member.number)
+    refused = place in quotas.refused_in(simulated.among(kept).member(place), event)
+    return () if refused else [str(simulated.workloads[i]) for i in jobs]
 
 
-def _without_least(setting: Setting, number: int, assumes: tuple[str, ...]) -> Cell | None:
+def _without_least(member: SimulatedMember, assumes: tuple[str, ...]) -> Cell | None:
     """Return the cell of the maximum without the least pods, which cost most; None if pods surely stay missing."""
-    bounds = count(setting, "hpa-max", number)
+    bounds = count(member, "hpa-max")
     if bounds.most.pods < bounds.wanted:
         return None
     left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)

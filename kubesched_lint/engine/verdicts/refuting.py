@@ -17,9 +17,11 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import BAD, FINE, Cell, not_known
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE
+from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.preemption_scope import scope_of
 from kubesched_lint.engine.events.start.quotas import most_pods, quota_short
-from kubesched_lint.engine.events.start.setting import Setting
-from kubesched_lint.engine.events.start.stories import story_of
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.engine.placing.attempts import is_followed, is_modelled, order, pods_left
@@ -123,6 +125,8 @@ class Refuter:
         place = self._matrix.place(claim.number)
         if place is None or claim.by_search or self._matrix.whole.never_ready or self._is_long:
             return ""
+        if scope_of(self._matrix.simulated, group_of(self._matrix.simulated.member(place))).uncounted:
+            return ""  # the pods of its traces may differ from those that run
         if claim.is_of_rollout_there:
             return _contradicted(replace(claim, event="rollout"), self._rolled_out_at(claim.wanted, place))
         return _contradicted(claim, self._matrix.courses(claim.event, place))
@@ -130,31 +134,31 @@ class Refuter:
     @cached_property
     def _is_long(self) -> bool:
         assert self._matrix is not None
-        setting = self._matrix.setting
-        return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads))) > MOST_DECISIONS
+        simulated = self._matrix.simulated
+        return len(simulated.nodes) * sum(map(most_pods, simulated.members)) > MOST_DECISIONS
 
     def _rolled_out_at(self, size: int, place: int) -> Sequence[FinalState]:
         """Return the ends of rollouts of a workload of the matrix that was deployed with ``size`` pods."""
         assert self._matrix is not None
-        setting = self._matrix.setting
-        sized = (replace(w, replicas=size) if i == place else w for i, w in enumerate(setting.workloads))
-        return Matrix(replace(setting, workloads=tuple(sized)), self._matrix.effort).courses("rollout", place)
+        simulated = self._matrix.simulated
+        sized = (replace(w, replicas=size) if i == place else w for i, w in enumerate(simulated.workloads))
+        return Matrix(replace(simulated, workloads=tuple(sized)), self._matrix.effort).courses("rollout", place)
 
     @cached_property
     def _of_set(self) -> Mapping[int, Workload]:
         """Number in the matrix → workload that a first deploy of the whole set can place; empty if pods run already."""
         assert self._matrix is not None
-        setting, world = self._matrix.whole, self._world
-        if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
+        simulated, world = self._matrix.whole, self._world
+        if simulated.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
             return {}
         if self._pods(self._set) > MOST_PODS_TRIED:
             return {}
-        placed = {w.ref: w for w in self._set if is_modelled(world.member(w)) and self._has_devices(w, setting)}
-        return {i: placed[w.ref] for i, w in enumerate(setting.workloads) if w.ref in placed}
+        placed = {w.ref: w for w in self._set if is_modelled(world.member(w)) and self._has_devices(w, simulated)}
+        return {i: placed[w.ref] for i, w in enumerate(simulated.workloads) if w.ref in placed}
 
-    def _has_devices(self, workload: Workload, setting: Setting) -> bool:
+    def _has_devices(self, workload: Workload, simulated: SimulatedSet) -> bool:
         """Whether the matrix does not leave out devices of a workload."""
-        return not needs_devices(workload.pod, self._world) or bool(setting.objects.allocator)
+        return not needs_devices(workload.pod, self._world) or bool(simulated.objects.allocator)
 
     # --- what a rule says -------------------------------------------------------------------------------------------
 
@@ -183,24 +187,24 @@ class Refuter:
         """Yield the ends of rollouts of a workload alone, all of whose pods ran before."""
         if self._cost((workload,)) > MOST_IN_COURSE:
             return
-        setting = self._alone(workload)
-        if quota_short(setting):
+        simulated = self._alone(workload)
+        if quota_short(simulated):
             return
         for seed in range(runs):
-            deployed = story_of(setting, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
-            outcomes = EventOutcomes(setting, [0], [deployed], ())
+            deployed = timeline_of(simulated, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
+            outcomes = EventOutcomes(simulated, [0], [deployed], ())
             ends = outcomes.ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
                 return
             yield outcomes.ends("rollout", 0) or ()
 
-    def _alone(self, workload: Workload) -> Setting:
+    def _alone(self, workload: Workload) -> SimulatedSet:
         world = self._world
         assert world.cluster is not None
         of_daemons = workload.kind == "DaemonSet"
         sized = workload if of_daemons else replace(workload, replicas=world.member(workload).replicas)
         objects = lasting_state(world).objects
-        return Setting(world.index.nodes, objects, (sized,), kubernetes_version=world.premises.kubernetes_version)
+        return SimulatedSet(world.index.nodes, objects, (sized,), kubernetes_version=world.premises.kubernetes_version)
 
     # --- runs -------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.policy import DisruptionBudget, ResourceQuota
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.placing.worlds import WhatIf, grown_world, surviving, with_known_growth
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.gangs import gangs_of
@@ -41,22 +41,22 @@ class Table:
         world: World,
         cluster: Cluster,
         effort: Effort,
-        prepared: Callable[[Setting], Setting],
+        prepared: Callable[[SimulatedSet], SimulatedSet],
         only: Collection[ObjectRef] | None,
     ) -> None:
-        """``prepared`` adds the user's options to a setting; ``only`` are the workloads with rows, None: all."""
+        """``prepared`` adds the user's options to a set; ``only`` are the workloads with rows, None: all."""
         self._world = world
         self._cluster = cluster
         self._effort = effort
         self._prepared = prepared
         self._matrices: dict[World, Matrix] = {}
         self.matrix = self._matrix_of(grown_world(world))
-        self.setting = self.matrix.whole
-        self.numbers = [i for i, w in enumerate(self.setting.workloads) if only is None or w.ref in only]
+        self.simulated = self.matrix.whole
+        self.numbers = [i for i, w in enumerate(self.simulated.workloads) if only is None or w.ref in only]
 
     def _matrix_of(self, world: World) -> Matrix:
         if world not in self._matrices:
-            self._matrices[world] = Matrix(self._prepared(setting_of(world)), self._effort)
+            self._matrices[world] = Matrix(self._prepared(simulated_set_of(world)), self._effort)
         return self._matrices[world]
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
@@ -84,7 +84,7 @@ class Table:
         A gang's cell is what is left, also where the cell of single pods proves nothing.
         """
         found = self.matrix.proven_bad(event, number)
-        if found is None and self.setting.workloads[number].pod.group and gangs_of(self._world):
+        if found is None and self.simulated.workloads[number].pod.group and gangs_of(self._world):
             found = self.matrix.cell(event, number)
         if found is None:
             return None
@@ -94,7 +94,7 @@ class Table:
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
         def told() -> Iterator[str]:
             for event in events:
-                at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+                at(f"{event.replace('-', ' ')} for {self.simulated.workloads[number].ref}", place, len(self.numbers))
                 yield event
 
         return cells_of(told(), number, self.matrix)
@@ -116,20 +116,20 @@ class Table:
 
     @cached_property
     def _has_custom(self) -> bool:
-        return any(workload.custom is not None for workload in self.setting.workloads)
+        return any(workload.custom is not None for workload in self.simulated.workloads)
 
     @cached_property
     def _facts(self) -> MissingFacts:
-        return MissingFacts(self.matrix, self.setting, self._world)
+        return MissingFacts(self.matrix, self.simulated, self._world)
 
     @cached_property
     def missing(self) -> Mapping[int, str]:
         """Number of a workload whose possible nodes are unknown → the missing fact."""
-        return dict(_missing(self.setting, self._world))
+        return dict(_missing(self.simulated, self._world))
 
     @cached_property
     def _named_missing(self) -> Sequence[str]:
-        return [str(self.setting.workloads[number]) for number in self.missing]
+        return [str(self.simulated.workloads[number]) for number in self.missing]
 
     def _surviving(self, row: Row, table: Sequence[WhatIf[Cell]]) -> Row:
         """Return the row with what rows of ``engine.verdicts.what_if`` leave of its cells."""
@@ -144,13 +144,13 @@ class Table:
         return replace(row, cells=tuple(placed(cell, self._world) for cell in cells))
 
     def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
-        member = with_known_growth(self._world).member(self.setting.workloads[number])
+        member = with_known_growth(self._world).member(self.simulated.workloads[number])
         return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, self._named_missing))
 
     def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         if not gangs_of(self._world):
             return rows
-        return tuple(with_gangs(rows, self.setting, self._world))
+        return tuple(with_gangs(rows, self.simulated, self._world))
 
 
 def placed(cell: Cell, world: World) -> Cell:
@@ -161,11 +161,11 @@ def placed(cell: Cell, world: World) -> Cell:
     return cell
 
 
-def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
+def _missing(simulated: SimulatedSet, world: World) -> Iterator[tuple[int, str]]:
     """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
-    for i, key in not_followed(setting.workloads).items():
+    for i, key in not_followed(simulated.workloads).items():
         yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
-    for i, pod in enumerate(setting.pods):
+    for i, pod in enumerate(simulated.pods):
         fact = unknown_nodes(pod, world)
         if fact:
             yield i, fact

@@ -22,7 +22,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.mutations import Mutation
 from kubesched_lint.engine.controllers.statefulset import claims_of
 from kubesched_lint.engine.events.start.groups import components, group_of
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
@@ -425,33 +425,33 @@ _UNDECIDED = "facts that decide about its pods are not known"
 
 
 class MissingFacts:
-    """What is not known about the workloads of a setting, as rows of the table: no world shows what would be known."""
+    """What is not known about the workloads of a set, as rows of the table: no world shows what would be known."""
 
-    def __init__(self, matrix: Matrix, setting: Setting, world: World) -> None:
-        """``setting`` has the workloads of ``matrix``, in the same order, with the user's options."""
+    def __init__(self, matrix: Matrix, simulated: SimulatedSet, world: World) -> None:
+        """``simulated`` has the workloads of ``matrix``, in the same order, with the user's options."""
         self._matrix = matrix
-        self._setting = setting
+        self._simulated = simulated
         self._world = world
         # A hypothesis may open a node.
-        self._nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
+        self._nowhere = [simulated.supposed is None and not open_ for open_ in simulated.reach]
         self._empty = emptiness(world)
 
     def table(self, rows: Sequence[Row]) -> Callable[[int], Sequence[WhatIf[Cell]]]:
         """Return number of a workload → its tests; ``rows`` have the cells, which say what is left of a gang's fate."""
-        setting, nowhere = self._setting, self._nowhere
+        simulated, nowhere = self._simulated, self._nowhere
         own = lacks = self._lacks
         if gangs_of(self._world):
-            own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
+            own = _with_gangs(self._lacks, rows, self._matrix, simulated, self._world)
             lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
 
         def of(number: int) -> Sequence[WhatIf[Cell]]:
-            decision = setting.decisions.get(number)
+            decision = simulated.decisions.get(number)
             if decision is not None and decision.refusal is not None:
                 return ()  # no pod is created, whatever else is unknown
-            near = () if nowhere[number] else self._lacking[group_of(setting, number)]
-            beside = _of_neighbours(number, setting, lacks, near)
+            near = () if nowhere[number] else self._lacking[group_of(simulated.member(number))]
+            beside = _of_neighbours(simulated.member(number), lacks, near)
             alone = nowhere[number] or not self._may_need_running(number)
-            return tuple(_of_facts(own[number], beside, self._empty, setting, alone=alone))
+            return tuple(_of_facts(own[number], beside, self._empty, simulated, alone=alone))
 
         return of
 
@@ -460,7 +460,7 @@ class MissingFacts:
         assert self._world.cluster is not None
         if self._world.cluster_has("Pod"):
             return False
-        return self._written[self._setting.workloads[number].ref] in blocked_affinities(self._world)
+        return self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._world)
 
     @cached_property
     def _written(self) -> Mapping[ObjectRef, Workload]:
@@ -471,17 +471,17 @@ class MissingFacts:
         return {
             i: (
                 *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
-                *lacks_of_hypothesis(self._setting, i, self._world),
+                *lacks_of_hypothesis(self._simulated.member(i), self._world),
             )
-            for i, w in enumerate(self._setting.workloads)
+            for i, w in enumerate(self._simulated.workloads)
         }
 
     @cached_property
     def _lacking(self) -> Mapping[tuple[int, ...], list[int]]:
         """Group of workloads → those of them about which something is not known."""
         return {
-            members: [i for i in members if self._lacks[i] or _untold(self._setting, i)]
-            for members in components(self._setting)
+            members: [i for i in members if self._lacks[i] or _untold(self._simulated.member(i))]
+            for members in components(self._simulated)
         }
 
 
@@ -494,42 +494,45 @@ def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
 
 
 def _with_gangs(
-    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
+    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, simulated: SimulatedSet, world: World
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
-    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
-    return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
+    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), simulated, world)
+    return {
+        i: (*_without_fate(found, simulated.member(i)), *left[i]) if i in left else found for i, found in lacks.items()
+    }
 
 
-def _without_fate(lacks: Sequence[Lack], setting: Setting, number: int) -> Iterator[Lack]:
-    fate = fate_of_group(setting.workloads[number].pod.group)
+def _without_fate(lacks: Sequence[Lack], member: SimulatedMember) -> Iterator[Lack]:
+    fate = fate_of_group(member.workload.pod.group)
     return (lack for lack in lacks if lack.text != fate)
 
 
 def _of_neighbours(
-    number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
+    member: SimulatedMember, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
 ) -> tuple[str, ...]:
     """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
-    shared = {lack.text for lack in lacks[number]}
+    shared = {lack.text for lack in lacks[member.number]}
     found: list[str] = []
     for other in lacking:
         if len(found) == SHOWN:
             break
-        texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
-        own = [*_untold(setting, other), *texts]
-        if own and other != number:
-            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0]}")
+        beside = member.set.member(other)
+        texts = [lack.text for lack in lacks[other] if lack.text not in shared and not lack.events]
+        own = [*_untold(beside), *(texts if beside.most_wished else ())]
+        if own and other != member.number:
+            found.append(f"the model is right about {beside.workload}, although this is not known: {own[0]}")
     return tuple(found)
 
 
-def _untold(setting: Setting, number: int) -> Sequence[str]:
+def _untold(member: SimulatedMember) -> Sequence[str]:
     """Return why the pods of a custom resource are unknown from their creation on; its card says so."""
-    custom = setting.workloads[number].custom
+    custom = member.workload.custom
     return [custom.unknown["deploy"]] if custom is not None and "deploy" in custom.unknown else ()
 
 
 def _of_facts(
-    own: Sequence[Lack], beside: Sequence[str], empty: str, setting: Setting, *, alone: bool
+    own: Sequence[Lack], beside: Sequence[str], empty: str, simulated: SimulatedSet, *, alone: bool
 ) -> Iterator[WhatIf[Cell]]:
     """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
 
@@ -538,7 +541,7 @@ def _of_facts(
         return not is_known and cell.verdict == NONE and cell.text in _WITHOUT_NODES
 
     def of_event(cell: Cell) -> Sequence[Lack]:
-        return _about(cell.event, own, setting)
+        return _about(cell.event, own, simulated)
 
     yield WhatIf("the nodes were read", were_read, lambda cell, world, again: replace(cell, verdict=UNKNOWN))
     yield WhatIf(
@@ -553,9 +556,9 @@ def _of_facts(
     )
 
 
-def _about(event: str, lacks: Sequence[Lack], setting: Setting) -> Sequence[Lack]:
+def _about(event: str, lacks: Sequence[Lack], simulated: SimulatedSet) -> Sequence[Lack]:
     """Return the lacks that concern an event; a hypothesis has those of the events that it contains, too."""
-    events = setting.parts(event)
+    events = simulated.parts(event)
     return [lack for lack in lacks if not lack.events or not events.isdisjoint(lack.events)]
 
 

@@ -59,6 +59,15 @@ class DeviceRoom:
                     return enough
         return found
 
+    def tightest(self, wanted: int) -> tuple[Request, int] | None:
+        """Return the request whose devices suffice for the fewest pods, and for how many.
+
+        None if they suffice for none, or for all that are ``wanted``.
+        """
+        request = min(self.requests, key=lambda request: self.pods(request, wanted), default=None)
+        most = 0 if request is None else self.pods(request, wanted)
+        return (request, most) if request is not None and 0 < most < wanted else None
+
     def _pods(self, request: Request, survey: Survey, devices: frozenset[DeviceID]) -> int:
         if survey.takes_all:
             return 0 if not devices else UNLIMITED if _is_reusable(survey, devices) else 1

@@ -105,9 +105,18 @@ class Survey(Struct, frozen=True, eq=False, dict=True):
     def takes_all(self) -> bool:
         return self.asked.request.mode == ALL
 
-    def most_at(self, position: int) -> int:
-        """The most devices for one claim on a node: of one group."""
-        return max(self.sizes(self.left[position]), default=0)
+    @property
+    def most_on_a_node(self) -> tuple[int, int]:
+        """The most devices for one claim on a node, of one group, and the position of the first node with so many."""
+        sizes = {position: max(self.sizes(devices), default=0) for position, devices in self.left.items()}
+        position = max(sizes, key=sizes.__getitem__)
+        return sizes[position], position
+
+    def share_of(self, count: int) -> str:
+        """Return in words what a pod takes that needs ``count`` devices."""
+        if self.takes_all:
+            return "all devices of a node"
+        return f"{count} of one node" if count > 1 and self.is_local else str(count)
 
     def sizes(self, devices: Collection[DeviceID]) -> Collection[int]:
         """Return the numbers of devices per group."""

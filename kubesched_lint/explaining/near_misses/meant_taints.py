@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.pod import Toleration
 from kubesched_lint.engine.scenario.words import Words, closest_word
-from kubesched_lint.engine.scenario.world import once_per_world
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import Taint
-    from kubesched_lint.engine.model.pod import Toleration
-    from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.world import World, once_per_world
 
 _NUMBERS = r"\d+|(?<![a-z])[a-z](?![a-z])"
 """Numbers and single letters, which tell one name from another: team-a and team-b, gpu-1 and gpu-2."""

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.schedulers import added_affinity
 from kubesched_lint.engine.base.placeholders import to_fill_in
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import SHOWN, misspelt, plural
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Labels, Requirement
-from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS
-from kubesched_lint.engine.model.pod import profile_of
+from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS, Node, Taint
+from kubesched_lint.engine.model.pod import Pod, profile_of
 from kubesched_lint.engine.scenario.words import Words, closest_word
-from kubesched_lint.engine.scenario.world import once_per_world
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Path
-    from kubesched_lint.engine.model.node import Node, Taint
-    from kubesched_lint.engine.model.pod import Pod
-    from kubesched_lint.engine.scenario.world import Member, World
-
+from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE, INSTANCE_TYPE, "beta.kubernetes.io/instance-type"))
 """Labels whose values are no words to misspell: arm64 resembles amd64, and g5.xlarge g4dn.xlarge, and means another
@@ -40,6 +34,7 @@ NEW_ROLES = {"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""
 """So many values of a label are shown."""
+_MEANT = re.compile(r"[\d,]+ nodes? ha(?:s|ve) (\S+=[^\s;,]+)")
 _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
@@ -58,6 +53,12 @@ class Miss(Struct, frozen=True):
         """What nodes lack, whoever asks for it: the label, or the value; empty if the condition reads like a slip."""
         is_of_value = _ONLY_AS in self.nearest
         return self.wanted if is_of_value else "" if self.nearest else self.key
+
+    @property
+    def meant(self) -> str:
+        """The label of nodes that the condition is nearly, ``key=value``; empty if none reads like it."""
+        found = _MEANT.match(self.nearest)
+        return found.group(1) if found else ""
 
 
 class Carried:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scenario.words import Words
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.labels import Requirement
-    from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 
 _NAMES = ("app", "name", "app.kubernetes.io/name", "k8s-app", "app.kubernetes.io/component", "component")
 """Keys under which charts and people write the name of what a pod runs."""
@@ -54,6 +51,11 @@ class _Labels:
         is_compared = value not in users and not {own}.issuperset(users.values())
         close = self._words[key].closest(value) if is_compared else ""
         return PodMiss(users[close], f"{key}={close}") if close else None
+
+
+def without_kind(whom: str) -> str:
+    """Return ``shop/web`` of ``Deployment shop/web``; a Pod keeps its kind."""
+    return whom if whom.startswith("Pod ") else whom.partition(" ")[2] or whom
 
 
 def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import is_extended
-from kubesched_lint.engine.placing.wanted import control_planes
 from kubesched_lint.engine.scenario.others.room import large_enough, left_by_others, taints_in_the_way
-from kubesched_lint.engine.scenario.pools.offers import room_beside
+from kubesched_lint.engine.scenario.pools.offers import NodeOffer, room_beside
 from kubesched_lint.engine.scenario.premises import nodes_in_words
 from kubesched_lint.engine.scenario.world import Member
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.scenario.pools.offers import NodeOffer
-    from kubesched_lint.engine.scheduler.capacity import Shortage
+from kubesched_lint.engine.scheduler.capacity import Shortage
+from kubesched_lint.explaining.missed_nodes import control_planes
 
 
 def is_missing_device(shortage: Shortage) -> bool:

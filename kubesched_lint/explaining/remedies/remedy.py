@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.plain import value_at
-from kubesched_lint.sources.manifests.changes import Append, ChangeError
+from kubesched_lint.sources.manifests.changes import Append, Change, ChangeError
 from kubesched_lint.sources.manifests.document import Document
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Path, Source
-    from kubesched_lint.sources.manifests.changes import Change
     from kubesched_lint.sources.manifests.yaml.fragments import Fragment
 
 _FIXED: Mapping[str, tuple[Path, ...]] = {

@@ -21,7 +21,7 @@ def roll_without_surge(it: Member) -> Remedy:
     least = it.workload.replicas if scaler is None else scaler.min_replicas
     none_may_go = written_at(it.workload.source, (*at, "maxUnavailable")) in (0, "0", "0%")
     return Remedy(
-        "set maxSurge: 0 and maxUnavailable: 1, so that an old pod makes room first",
+        "set maxSurge: 0 and maxUnavailable: 1; then an old pod makes room",
         safe=it.workload.kind == "Deployment" and least > 1 and not none_may_go,
         changes=(
             Put((*at, "maxSurge"), 0, after=_BEFORE_TEMPLATE),

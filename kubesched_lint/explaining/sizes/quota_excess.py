@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.findings import Place
 
 
 class Excess(Struct, frozen=True):
@@ -24,6 +27,11 @@ class Excess(Struct, frozen=True):
     total: int
     """What is used in the end."""
     members: tuple[Workload, ...]
+
+    @property
+    def allowed(self) -> int:
+        """How many such pods the quota allows beside the others."""
+        return max(0, (self.hard - self.taken) // self.each)
 
 
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
@@ -53,6 +61,13 @@ def is_live(quota: ResourceQuota, world: World) -> bool:
     return quota.in_force and quota in _live(world)
 
 
+def lines_of(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
+    """Return the place of the quota in the manifests; none if the cluster has it already."""
+    if quota.source is None or is_live(quota, world):
+        return ()
+    return (Place(("spec", "hard"), "the quota", quota.source),)
+
+
 def premise(quota: ResourceQuota, world: World) -> str:
     """Return what a proof about the quota assumes of it."""
     if is_live(quota, world):
@@ -63,3 +78,10 @@ def premise(quota: ResourceQuota, world: World) -> str:
 @once_per_world
 def _live(world: World) -> frozenset[ResourceQuota]:
     return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)
+
+
+def run_fewer(it: Member, excess: Excess) -> str:
+    """Return how many replicas the quota allows and what their rollout needs, for a help; empty if it allows none."""
+    if not excess.allowed:
+        return ""
+    return f"run at most {many(excess.allowed, 'replica')}{rollout_condition(it.workload, excess.allowed)}, "

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Place
+
+
+def line_of_replicas(workload: Workload) -> Path:
+    """Return the line that sets how many pods there are; the name of a DaemonSet, which has no such line."""
+    return workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name")
 
 
 def replicas_wanted_here(it: Member) -> Place:

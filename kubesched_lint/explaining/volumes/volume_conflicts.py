@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.node import CSI_ZONES, ZONE
+from kubesched_lint.engine.model.pod import Volume
+from kubesched_lint.engine.model.storage import PersistentVolume
 from kubesched_lint.engine.scenario.storage.claims import nodes_of_volume, storage_state
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.plugins import volume_zone
 from kubesched_lint.engine.scheduler.volume_reach import place_of, reachable
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.base.places import Path
-    from kubesched_lint.engine.model.pod import Volume
-    from kubesched_lint.engine.model.storage import PersistentVolume
 
 
 def excluding_label(it: Member, volume: PersistentVolume) -> str:
@@ -25,7 +22,10 @@ def excluding_label(it: Member, volume: PersistentVolume) -> str:
 
 def where_it_is(it: Member, volume: PersistentVolume) -> str:
     """Return the place of a volume in words: by its label, if only that excludes nodes, else by its node affinity."""
-    return excluding_label(it, volume) or place_of(volume) or "another place"
+    place = excluding_label(it, volume) or place_of(volume) or "another place"
+    for key in (ZONE, *CSI_ZONES):
+        place = place.replace(f"{key}=", "zone ")
+    return place
 
 
 def excluding_line(it: Member, volume: Volume) -> Path | None:

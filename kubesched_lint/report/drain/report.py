@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.drain.plan import (
     BY_DEFAULT,
@@ -12,6 +12,7 @@ from kubesched_lint.commands.drain.plan import (
     PROVEN,
     SIMULATED,
     TODAY,
+    UNKNOWN,
     DrainPlan,
     Move,
     Obstacle,
@@ -27,6 +28,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.simulation.cell_reasons import without_preemption
 from kubesched_lint.report.words import distinct_names
 
 _EVIDENCE = {
@@ -59,13 +61,21 @@ def _lines(plan: DrainPlan, palette: Palette, room: int, verbose: bool) -> Itera
         for text in plan.worst:
             yield from wrapped(f"  {text}", room, 4)
     names = distinct_names(plan.targets, _MOST_NAME)
-    for obstacle in plan.obstacles:
+    obstacles = _alike(plan.obstacles)
+    is_short = plan.verdict == UNKNOWN and not verbose and len(obstacles) > SHOWN + 1  # else all of them have to go
+    most = SHOWN if is_short else len(obstacles)
+    for alike in obstacles[:most]:
         yield ""
-        yield from _obstacle(obstacle, names, palette, room, verbose)
-    if plan.missing:
+        yield from _obstacle(alike, names, palette, room, verbose)
+    if obstacles[most:]:
         yield ""
-        yield "missing:"
-        for line in plan.missing:
+        kept = first_few(list(dict.fromkeys(visible(str(alike[0].of)) for alike in obstacles[most:])))
+        yield from wrapped(f"and {many(len(obstacles) - most, 'more obstacle')}: {kept} (-v)", room, 2)
+    missing = plan.missing[1:] if plan.verdict == UNKNOWN else plan.missing  # the first line has the first of them
+    if missing:
+        yield ""
+        yield "unknown, too:" if plan.verdict == UNKNOWN else "unknown:"
+        for line in missing:
             yield from wrapped(f"  - {line}", room, 4)
     if plan.assumes:
         yield ""
@@ -101,7 +111,7 @@ def headline(plan: DrainPlan) -> str:
         return f"draining {nodes} never ends{by_simulation}{unless}: {many(len(plan.obstacles), 'obstacle')}{whole}"
     if plan.verdict == DEPENDS:
         return f"no plan drains {nodes} in every order of events; this one does in some"
-    return f"unknown whether {nodes} can be drained"
+    return f"unknown whether {nodes} can be drained{f': {plan.missing[0]}' if plan.missing else ''}"
 
 
 def _painted(text: str, plan: DrainPlan, palette: Palette) -> str:
@@ -171,22 +181,45 @@ def _move(move: Move) -> str:
     return f"{ref}{pods}: {move.origin} → {there or 'gone'}"
 
 
+def _alike(obstacles: Iterable[Obstacle]) -> list[Sequence[Obstacle]]:
+    """Return the obstacles; what one message of Kubernetes says of one object and the same nodes is told once."""
+    found: dict[Hashable, list[Obstacle]] = {}
+    for one in obstacles:
+        is_alone = not one.message or one.kind == BUDGET
+        found.setdefault(one if is_alone else (one.of, one.nodes, one.message), []).append(one)
+    return list(found.values())
+
+
 def _obstacle(
-    obstacle: Obstacle, names: Mapping[str, str], palette: Palette, room: int, verbose: bool
+    alike: Sequence[Obstacle], names: Mapping[str, str], palette: Palette, room: int, verbose: bool
 ) -> Iterator[str]:
-    what = palette.bold(visible(str(obstacle.of)))
-    lead = f"{visible(str(obstacle.of))} ({obstacle.kind}): "
-    first, *others = wrapped(f"{lead}{obstacle.why}", room, 2)
-    yield first.replace(visible(str(obstacle.of)), what, 1)
+    """Yield the lines of obstacles that share object, nodes and message."""
+    obstacle = max(alike, key=lambda one: len(one.why))
+    whose = visible(str(obstacle.of))
+    why = obstacle.why.replace(f" of {obstacle.of}", "")
+    lead = f"{whose} ({obstacle.kind}): " if len(alike) == 1 else f"{whose}: "
+    first, *others = wrapped(f"{lead}{why}", room, 2)
+    yield first.replace(whose, palette.bold(whose), 1)
     yield from others
     nodes = obstacle.nodes if verbose else [names.get(node, node) for node in obstacle.nodes]
     rows = [("on", f"{many(len(nodes), 'node')}: {first_few(nodes, most=len(nodes) if verbose else SHOWN)}")]
-    if obstacle.at is not None:
+    if len(alike) > 1:
+        rows.append(("because", ", ".join(_kinds(alike))))
+    elif obstacle.at is not None:
         rows.append(("at", place(obstacle.at)))
     if obstacle.message and (verbose or obstacle.kind != BUDGET):  # kubectl says the same of each budget
-        rows.append(("message", obstacle.message))
+        rows.append(("message", obstacle.message if verbose else without_preemption(obstacle.message)))
     for title, text in rows:
         yield from wrapped(f"  {title:<7}  {text}", room, 11)
+
+
+def _kinds(alike: Iterable[Obstacle]) -> Iterator[str]:
+    """Yield ``taint manifests/db.yaml:19:7``, ``volume 42:3``: a path stands once."""
+    path = ""
+    for one in alike:
+        at = "" if one.at is None else place(one.at)
+        yield f"{one.kind} {at.removeprefix(f'{path}:') if path else at}".rstrip()
+        path = one.at.path if one.at is not None else path
 
 
 def place(at: Location) -> str:

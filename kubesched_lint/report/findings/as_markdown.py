@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import brief, many, plural
 from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first
+from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first, in_environments
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import footer, objects_with_errors, open_findings
-from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
+from kubesched_lint.report.limits import LONGEST_MATRIX, MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
+from kubesched_lint.report.simulation.matrix_text import alike_rows, title_of
 from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
-from kubesched_lint.report.words import annotated, explanation, relative, subject
+from kubesched_lint.report.words import annotated, evidence_word, explanation, relative, subject
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
-_MATRIX = 20_000
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 _VERDICTS = {
     "fine": "✅",
@@ -48,7 +50,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         blocks = (
             list(_matrix(seen.simulation, context, seen.notes, objects_with_errors(report))) if seen.simulation else []
         )
-        matrix = "".join(within(blocks, _MATRIX, _workloads_left_out))
+        matrix = "".join(within(blocks, LONGEST_MATRIX, _workloads_left_out))
         matrix = matrix or "".join(f"\n_{plain(note)}_\n" for note in seen.notes)
     room = COMMENT_OF_GITHUB - size(head) - size(matrix) - size(tail)
     yield head
@@ -109,7 +111,8 @@ def _findings(report: Report, context: RenderContext) -> Iterator[Block]:
             if its and not part.owner:
                 yield Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
             for cause in its:
-                yield Block("".join(_finding(cause, context)), 1 + len(cause.others))
+                found = _finding(*in_environments(cause, report.summary.environments), context)
+                yield Block("".join(found), 1 + len(cause.others))
 
 
 def _error(error: InputError, context: RenderContext) -> str:
@@ -117,13 +120,15 @@ def _error(error: InputError, context: RenderContext) -> str:
     return f"- {code(where)}: {plain(error.message)}\n"
 
 
-def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
-    finding = cause.first
-    yield f"\n{_SIGNS[finding.severity]} {code(_where(finding, context))} **{plain(brief(finding.message))}**\n\n"
+def _finding(cause: FindingGroup, where: str, context: RenderContext) -> Iterator[str]:
+    finding = replace(cause.first, rendered="")
+    place = code(_where(finding, context)) + (f" ({plain(where)})" if where else "")
+    yield f"\n{_SIGNS[finding.severity]} {place} **{plain(brief(finding.message))}**\n\n"
     text = "".join((*_excerpt(finding, context), *_remarks(finding)))
     if text:
         rule = f"<code>{html(finding.rule)}</code>"
-        yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
+        why = evidence_word(finding.evidence)
+        yield f"<details><summary>{why}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
     if cause.others:
         yield from _others(cause.first, cause.others, context)
 
@@ -172,23 +177,24 @@ def _matrix(
     simulation: SimulationReport, context: RenderContext, notes: Sequence[str], errors: Collection[ObjectRef]
 ) -> Iterator[Block]:
     """Yield the rows with a cell that is not fine, then the reasons of each row."""
-    rows = [row for row in simulation.rows if any(map(needs_a_word, row.cells))]
-    fine = len(simulation.rows) - len(rows)
+    groups = alike_rows(simulation, simulation.rows)
+    bad = [alike for alike in groups if any(map(needs_a_word, alike[0].cells))]
+    rows = [(title_of(simulation, alike), alike[0]) for alike in bad]
+    fine = len(groups) - len(rows)
     text = "\n### What happens when\n\n"
     if rows:
         text += f"| | {' | '.join(map(event_title, simulation.events))} |\n|---|{'---|' * len(simulation.events)}\n"
-    for row in rows[:MOST_ROWS]:
+    for title, row in rows[:MOST_ROWS]:
         is_error = simulation.workloads[row.number].ref in errors
         cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {plain(mark(c))}".strip() for c in row.cells)
-        text += f"| {plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
+        text += f"| {plain(title)} | {' | '.join(cells)} |\n"
     below = [f"{many(len(rows) - MOST_ROWS, 'more workload')} with problems"] if rows[MOST_ROWS:] else []
     below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} ok in every event"] if fine else []
     text += "".join(f"\n{plain(line)}\n" for line in (*below, *notes))
     yield Block(text)
-    for row in rows:
-        subject = html(str(simulation.workloads[row.number]))
+    for title, row in rows:
         reasons = "".join(_reasons(simulation, [cell for cell in row.cells if needs_a_word(cell)], context))
-        yield Block(f"\n<details><summary>Why: {subject}</summary>\n\n{reasons}\n</details>\n", 1)
+        yield Block(f"\n<details><summary>Why: {html(title)}</summary>\n\n{reasons}\n</details>\n", 1)
 
 
 def _reasons(simulation: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:

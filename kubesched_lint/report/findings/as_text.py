@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
-
 from kubesched_lint.engine.base.places import Location, Span
 from kubesched_lint.engine.base.text import brief, first_few, many
 from kubesched_lint.findings import Evidence, Finding, InputError, Report, Severity
@@ -17,6 +15,7 @@ from kubesched_lint.report.causes import (
     difference,
     distinct_place,
     errors_first,
+    in_environments,
 )
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.findings.context import RenderContext
@@ -26,7 +25,7 @@ from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.premises import standing, told, without_more_nodes
-from kubesched_lint.report.words import PREVIEW, overlays
+from kubesched_lint.report.words import PREVIEW, evidence_word
 
 _ALL = 1_000_000
 _ELSEWHERE = "--format json lists them all"
@@ -85,7 +84,7 @@ def _input_error(error: InputError, context: RenderContext, paint: Palette) -> I
 
 
 def _finding(cause: FindingGroup, environments: Sequence[str], context: RenderContext, paint: Palette) -> Iterator[str]:
-    cause, where = _with_environments(cause, environments)
+    cause, where = in_environments(cause, environments)
     finding = cause.first
     yield from _headline(finding.severity, finding.rule, finding.message, context, paint)
     marks = [Underline(finding.location, primary=True)]
@@ -109,22 +108,6 @@ def _finding(cause: FindingGroup, environments: Sequence[str], context: RenderCo
         yield from _others(cause, canvas)
 
 
-def _with_environments(cause: FindingGroup, environments: Sequence[str]) -> tuple[FindingGroup, str]:
-    """Return the group without what is the same in further environments, and the names of all that have it."""
-    first = cause.first
-    if not first.rendered:
-        return cause, ""
-    same = [f for f in cause.others if f.rendered and _is_same(f, first)]
-    others = tuple(f for f in cause.others if f not in same)
-    return replace(cause, others=others), overlays((first, *same), environments)
-
-
-def _is_same(finding: Finding, first: Finding) -> bool:
-    return (finding.rule, finding.object, finding.location) == (first.rule, first.object, first.location) and (
-        not difference(finding, first)
-    )
-
-
 def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
@@ -133,7 +116,7 @@ def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
         text = evidence.text if verbose else without_more_nodes(evidence.text)
-        yield evidence.kind, text or "this happened in order:"
+        yield evidence_word(evidence), text or "this happened in order:"
     for number, event in enumerate(evidence.trace[:MOST_LINES], 1):
         yield "", f"{number}. {event}"
     if len(evidence.trace) > MOST_LINES:

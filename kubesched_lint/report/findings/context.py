@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
-    from kubesched_lint.rulebook.library import Rulebook
 
 
 class CardView(Struct, frozen=True):

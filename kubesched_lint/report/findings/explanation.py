@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kubesched_lint.commands.why.ask import Answer
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.groups import GroupAnswer
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
+from kubesched_lint.explaining.refused import Refusal
 from kubesched_lint.linter.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-
-if TYPE_CHECKING:
-    from kubesched_lint.commands.why.ask import Answer
-    from kubesched_lint.commands.why.groups import GroupAnswer
-    from kubesched_lint.explaining.refused import Refusal
 
 _INDENT = "  "
 _UNBOUNDED = 10_000
@@ -116,17 +113,28 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
             victims = ", ".join(map(visible, found.victims))
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
         return "\n".join(lines)
-    winners = [node.node for node in fitting if node.may_win]
-    count = f"{subject} fits on {len(fitting)} of {many(len(found.nodes), 'node')}"
-    if found.lacks_facts:
-        count += ", as far as is known"
-    if not fitting[0].scores:
-        return _sentence(palette.good, f"{count}.", width)
+    where = f"{len(fitting)} of {many(len(found.nodes), 'node')}{', as far as is known' * found.lacks_facts}"
+    choice = _choice(found)
+    if not found.waits_from:
+        return _sentence(palette.good, f"{subject} fits on {where}{f'; {choice}' if choice else ''}.", width)
+    # A count of nodes for one pod was read as an answer for all of them.
+    own = f"{subject}: replica 1" if found.replica == 1 else subject
+    last = f"replica {found.waits_from} of {found.replicas}"
+    text = f"{own} fits on {where}; {last} fits on none (--replica {found.waits_from} says why)."
+    chosen = [_sentence(palette.good, f"For replica {found.replica}, {choice}.", width)] if choice else []
+    return "\n".join([_sentence(palette.bold, text, width), *chosen])
+
+
+def _choice(found: Explanation) -> str:
+    """Return which node the scheduler chooses; empty if only one is left, or it has no choice."""
+    winners = [node.node for node in found.fitting if node.may_win]
+    if not found.fitting[0].scores:
+        return ""
     if found.sampled:
-        return _sentence(palette.good, f"{count}; the scheduler scores only some of them, so it may choose any.", width)
+        return "the scheduler scores only some of them, so it may choose any"
     if len(winners) == 1:
-        return _sentence(palette.good, f"{count}; the scheduler chooses {winners[0]}.", width)
-    return _sentence(palette.good, f"{count}; the scheduler chooses one of {_names(winners)} at random.", width)
+        return f"the scheduler chooses {winners[0]}"
+    return f"the scheduler chooses one of {_names(winners)} at random"
 
 
 def _negative(found: Explanation) -> str:
@@ -316,9 +324,30 @@ def all_as_text(answers: Sequence[Answer], *, color: bool = False, width: int = 
             width=width,
             each=each,
         )
-        for one in answers
+        for one in (answers if each else _alike_once(answers))
     )
     return "\n\n\n".join(texts)
+
+
+def _alike_once(answers: Sequence[Answer]) -> Iterator[Answer]:
+    """Yield the answers; of those that differ in numbers only, the first with all environments."""
+    alike: dict[Hashable, list[Answer]] = {}
+    for one in answers:
+        alike.setdefault(_seen(one.explanation), []).append(one)
+    for first, *others in alike.values():
+        names = tuple(name for one in (first, *others) for name in one.environments)
+        if any(one.explanation != first.explanation for one in others):
+            note = f"some numbers differ: those above are of {first_few(first.environments)}; --each has all"
+            first = replace(first, explanation=replace(first.explanation, notes=(*first.explanation.notes, note)))
+        yield replace(first, environments=names)
+
+
+def _seen(found: Explanation) -> Hashable:
+    """Return what a reader compares: which nodes fit, which may win, and why others do not, without details."""
+    nodes = ((n.node, n.may_win, *((o.plugin, o.reason, o.removable) for o in n.obstacles)) for n in found.nodes)
+    notes = {note for note in found.notes if note.startswith(("not known", WITH_POOLS))}
+    ends = (found.message, found.refusal, found.nominated, found.not_created, found.made_for, found.waits_from)
+    return found.subject, ends, found.refused, str(found.group), tuple(nodes), frozenset(notes)
 
 
 def _value(found: Explanation, environment: str) -> dict[str, object]:

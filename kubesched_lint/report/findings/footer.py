@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import LONGEST_LIST, SHOWN, first_few, joined, many, plural
+from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plural
 from kubesched_lint.findings import Finding, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of

@@ -34,7 +34,7 @@ def short_footer(report: Report) -> Iterator[str]:
     yield _checked(report)
     asides = list(_asides(report))
     if asides:
-        yield asides[0] + (f" (and {len(asides) - 1} more: -v)" if len(asides) > 1 else "")
+        yield asides[0] + (f" (-v: {many(len(asides) - 1, 'more remark')})" if len(asides) > 1 else "")
 
 
 def _counts(report: Report) -> str:

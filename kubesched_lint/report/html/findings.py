@@ -11,12 +11,20 @@ from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.engine.base.places import Location, Span
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Report
-from kubesched_lint.report.causes import FindingGroup, by_owner, causes, difference, distinct_place, errors_first
+from kubesched_lint.report.causes import (
+    FindingGroup,
+    by_owner,
+    causes,
+    difference,
+    distinct_place,
+    errors_first,
+    in_environments,
+)
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
-from kubesched_lint.report.words import PREVIEW, esc, subject
+from kubesched_lint.report.words import PREVIEW, esc, evidence_word, subject
 
 
 class NumberedCauses(Struct, frozen=True):
@@ -25,11 +33,13 @@ class NumberedCauses(Struct, frozen=True):
     causes: tuple[FindingGroup, ...]
     numbers: ByIdentity[Finding, int]
     """A finding that is shown in full → its number on the page, from 1."""
+    environments: Sequence[str] = ()
 
 
 def numbered(report: Report) -> NumberedCauses:
     found = tuple(causes(errors_first(open_findings(report))))
-    return NumberedCauses(found, ByIdentity((cause.first, number) for number, cause in enumerate(found[:MOST_FULL], 1)))
+    numbers = ByIdentity((cause.first, number) for number, cause in enumerate(found[:MOST_FULL], 1))
+    return NumberedCauses(found, numbers, report.summary.environments)
 
 
 def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
@@ -59,14 +69,14 @@ def _of_files(groups: Sequence[FindingGroup], this: NumberedCauses, context: Ren
             if number is None:
                 brief.append(cause)
             else:
-                yield from _article(cause, number, context)
+                yield from _article(*in_environments(cause, this.environments), number, context)
         if brief:
             # Browsers number the items of a real list, which takes seconds when a script hides many at once.
             yield f'<div class="brief" role="list">{"".join(_brief(cause) for cause in brief)}</div>'
         yield "</section>\n"
 
 
-def _article(cause: FindingGroup, number: int, context: RenderContext) -> Iterator[str]:
+def _article(cause: FindingGroup, where: str, number: int, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     word = finding.severity.word
     yield (
@@ -77,7 +87,7 @@ def _article(cause: FindingGroup, number: int, context: RenderContext) -> Iterat
         f'<a href="#f{number}">{esc(_place(finding.location))}</a></p>\n'
     )
     yield from _sources(finding, context)
-    yield f'<dl class="why">{"".join(_why(finding, context))}</dl>\n'
+    yield f'<dl class="why">{"".join(_why(finding, where, context))}</dl>\n'
     if cause.others:
         yield from _others(cause)
     yield (
@@ -100,10 +110,10 @@ def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
             yield f'<p class="meta">{esc(path)} {esc(labels)}</p>\n'
 
 
-def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
+def _why(finding: Finding, where: str, context: RenderContext) -> Iterator[str]:
     evidence = finding.evidence
-    if finding.rendered:
-        yield f"<dt>rendered</dt><dd>{esc(finding.rendered)}</dd>"
+    if where:
+        yield f"<dt>in</dt><dd>{esc(where)}</dd>"
     if finding.targets:
         yield f"<dt>targets</dt><dd>{esc(', '.join(finding.targets))}</dd>"
     if evidence.text or evidence.trace:
@@ -111,7 +121,8 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
         if len(evidence.trace) > MOST_ROWS:
             events += f"<li>… and {len(evidence.trace) - MOST_ROWS} more</li>"
         order = f"<ol>{events}</ol>" if events else ""
-        yield f"<dt>{esc(evidence.kind)}</dt><dd>{esc(evidence.text or 'this happened in order:')}{order}</dd>"
+        text = esc(evidence.text or "this happened in order:")
+        yield f"<dt>{evidence_word(evidence)}</dt><dd>{text}{order}</dd>"
     if evidence.assumes:
         yield f"<dt>assumes</dt><dd>{'<br>'.join(map(esc, evidence.assumes))}</dd>"
     if finding.help:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.report.simulation.cell_details import behind
+from kubesched_lint.report.simulation.matrix_text import alike_rows, environments_of, title_of
 from kubesched_lint.report.verdict_words import (
     BAD_HERE,
     FAILS,
@@ -58,15 +60,19 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in simulation.events)
     head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
-    names = [simulation.named(row, str(simulation.workloads[row.number])) for row in rows]
-    for row, name in zip(rows, names, strict=True):
-        yield from _row(simulation, row, common, errors, several=names.count(name) > 1)
+    groups = alike_rows(simulation, rows)
+    names = [title_of(simulation, alike) for alike in groups]
+    for alike, name in zip(groups, names, strict=True):
+        yield from _row(simulation, alike, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
     found = {each for row in rows for each in _shades(simulation, row, errors)}
     key = "".join(
         f'<li class="{v}"><b>{_SIGNS[v]}</b> {esc(_meaning(v, words))}</li>' for v, words in _KEY if v in found
     )
     yield f'<ul class="key">{key}</ul>\n'
+    if simulation.holds_in:
+        every = f"{len(simulation.environments)} environments: {', '.join(simulation.environments)}"
+        yield f'<p class="premises">A row that names none holds in all {esc(every)}.</p>\n'
     if common:
         yield f'<p class="premises">All cells assume: {esc("; ".join(common))}.</p>\n'
 
@@ -91,22 +97,31 @@ def _shades(simulation: SimulationReport, row: Row, errors: Collection[ObjectRef
 
 
 def _row(
-    simulation: SimulationReport, row: Row, common: Collection[str], errors: Collection[ObjectRef], *, several: bool
+    simulation: SimulationReport,
+    alike: Sequence[Row],
+    common: Collection[str],
+    errors: Collection[ObjectRef],
+    *,
+    several: bool,
 ) -> Iterator[str]:
-    """With its file where ``several`` workloads have one name."""
+    """The row of one workload, with its file where ``several`` have one name; rows that are ``alike`` are one."""
+    row, environments = alike[0], environments_of(simulation, alike)
     workload = simulation.workloads[row.number]
     shades = _shades(simulation, row, errors)
     shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
     ref = workload.ref
     name = f'<span class="name">{esc(ref.namespace)}/<wbr>{esc(ref.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
-    where = [", ".join(simulation.holds_in.get(row.number, ())), *([shortened(file, 40)] if several else [])]
+    whole = f"{many(len(environments), 'environment')}: " if len(environments) > 1 else ""
+    where = [f"{whole}{', '.join(environments)}", *([shortened(file, 40)] if several else [])]
     kind = " · ".join((ref.kind, *filter(None, where)))
+    own = ", ".join(simulation.holds_in.get(row.number, ()))
+    of_first = f"<dt>where</dt><dd>the details are of {esc(own)}</dd>" if len(alike) > 1 else ""
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:
-            title = f"{esc(simulation.named(row, str(workload)))}, {esc(event_title(event))}: {esc(mark(cell))}"
-            lines = "".join(_lines(simulation, cell, common))
+            title = f"{esc(title_of(simulation, alike))}, {esc(event_title(event))}: {esc(mark(cell))}"
+            lines = "".join(_lines(simulation, cell, common)) + of_first
             yield (
                 f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
                 f"<h4>{title} <small>{esc(verdict_words(cell))}</small></h4><dl>{lines}</dl></td></tr>\n"

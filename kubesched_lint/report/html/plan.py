@@ -9,11 +9,11 @@ from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.plan import words as words
-from kubesched_lint.report.plan.result import result, started
+from kubesched_lint.report.plan.result import below, result
 from kubesched_lint.report.plan.rows import Entry, finding_line, rows_of
 from kubesched_lint.report.simulation.cell_details import behind
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line, esc, shadowed
+from kubesched_lint.report.words import at, at_line, esc
 
 _SIGNS = {WORSE: "✕", BETTER: "✓"}
 _OF_CELLS = {WORSE: "error", BETTER: "fine"}
@@ -26,8 +26,7 @@ def as_html(plan: Plan) -> Iterator[str]:
     yield from head(result(plan), scripted=False)
     yield "<main>\n"
     yield f'<section class="summary"><h1>{esc(result(plan))}</h1>\n'
-    shadow = "" if plan.shadow is None else shadowed(plan.shadow)
-    yield from (f"<p>{esc(line)}</p>" for line in (started(plan), shadow, words.judged(plan)) if line)
+    yield from (f"<p>{esc(line)}</p>" for line in (*below(plan), words.judged(plan)))
     yield "</section>\n"
     if plan.errors:
         yield from part(

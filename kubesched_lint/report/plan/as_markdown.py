@@ -10,9 +10,9 @@ from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, code_in_row, html, plain, size, within
 from kubesched_lint.report.plan import words as words
-from kubesched_lint.report.plan.result import is_calm, is_severe, result, started
+from kubesched_lint.report.plan.result import below, is_calm, result
 from kubesched_lint.report.plan.rows import Entry, finding_line, rows_of
-from kubesched_lint.report.words import at, at_line, shadowed
+from kubesched_lint.report.words import at, at_line
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""
@@ -29,16 +29,13 @@ def _left_out(count: int) -> str:
 
 
 def sign(plan: Plan) -> str:
-    """Return the sign of the first line: something fails; something may, or is unknown; nothing."""
-    return "⛔" if is_severe(plan) else "✅" if is_calm(plan) else "⚠️"
+    """Return the sign of the first line: the run fails; something may get worse, or is unknown; nothing."""
+    return "⛔" if plan.is_blocked else "✅" if is_calm(plan) else "⚠️"
 
 
 def _head(plan: Plan) -> Iterator[str]:
     yield f"{MARK}\n### {sign(plan)} {plain(result(plan))}\n"
-    if started(plan):
-        yield f"{plain(started(plan))}\n"
-    if plan.shadow is not None:
-        yield f"\n{plain(shadowed(plan.shadow))}\n"
+    yield "\n".join(f"{plain(line)}\n" for line in below(plan))
 
 
 def _blocks(plan: Plan) -> Iterator[Block]:

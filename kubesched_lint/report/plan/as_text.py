@@ -15,11 +15,11 @@ from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan import words as words
-from kubesched_lint.report.plan.result import result, started
+from kubesched_lint.report.plan.result import below, result
 from kubesched_lint.report.plan.rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.simulation.cell_details import details
 from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line, shadowed
+from kubesched_lint.report.words import at, at_line
 
 
 def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
@@ -31,11 +31,9 @@ def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = F
 
 def _head(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     for line in wrapped(visible(result(plan)), room, 2):
-        yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)
-    if started(plan):
-        yield from wrapped(visible(started(plan)), room, 2)
-    if plan.shadow is not None:
-        yield from wrapped(visible(shadowed(plan.shadow)), room, 2)
+        yield palette.severity(Severity.ERROR, line) if plan.is_blocked else palette.bold(line)
+    for line in below(plan):
+        yield from wrapped(visible(line), room, 2)
 
 
 # --- a page ----------------------------------------------------------------------------------------------------------

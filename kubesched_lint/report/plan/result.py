@@ -14,7 +14,10 @@ from kubesched_lint.engine.base.text import SHOWN, first_few, many, not_read, pl
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.words import short_names
+from kubesched_lint.report.words import shadowed, short_names
+
+_STARTS = frozenset((ROLLS_OUT, MAY_ROLL_OUT))
+"""The actions that start a rollout."""
 
 
 def names_of(plan: Plan) -> Mapping[ObjectRef, str]:
@@ -69,8 +72,13 @@ def _worse(plan: Plan) -> Iterator[Sequence[str]]:
 
 
 def _rollouts(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout], verb: str) -> Iterator[str]:
+    """Yield the rollouts of a verdict; "later" ones where the change starts none of them."""
+    starting = {one.object for one in plan.workloads if one.change is not None and _STARTS & set(one.change.actions)}
+    starting |= {one.object for one in plan.stuck}
     if names := _objects(plan, things):
-        yield f"{many(len(names), 'rollout')} {verb}: {first_few(names)}"
+        starts = any(one.object in starting for one in things)
+        later = plural(len(names), "a later rollout", f"later rollouts of {len(names):,} workloads")
+        yield f"{many(len(names), 'rollout') if starts else later} {verb}: {first_few(names)}"
 
 
 def _waiting(plan: Plan, workloads: Sequence[WorkloadPlan], *, proven: bool) -> Iterator[str]:
@@ -112,6 +120,23 @@ def started(plan: Plan) -> str:
     went = _counts(plan.findings.gone, "gone")
     findings = ", ".join(filter(None, (went, came)))
     return "; ".join((*parts, findings) if findings else parts)
+
+
+def below(plan: Plan) -> Iterator[str]:
+    """Yield the lines below the first: what starts, comes and goes; why a bad end does not fail the run."""
+    yield from filter(None, (started(plan), _not_blocked(plan)))
+    if plan.shadow is not None:
+        yield shadowed(plan.shadow)
+
+
+def _not_blocked(plan: Plan) -> str:
+    """Return why the run passes although something cannot end well on these nodes; empty where it fails."""
+    if plan.is_blocked or not is_severe(plan):
+        return ""
+    if plan.is_worse:
+        return "does not block: --fail-on names none of this"
+    harder = "; --fail-on warning blocks it" if plan.worst_finding is Severity.WARNING else ""
+    return f"does not block: how it ended before is unknown{harder}"
 
 
 def _counts(changes: Sequence[FindingChange], word: str) -> str:

@@ -54,8 +54,8 @@ class Reason(Struct):
 def reasons(simulation: SimulationReport) -> list[Reason]:
     """Return the reasons of all cells that need one, by word, the commonest first.
 
-    What fails has one per workload, unless many share it. A cell whose workload has told its cause under a worse word
-    has no reason of its own.
+    What fails has one per workload, unless many share it; so has what differs in numbers for a few workloads. A cell
+    whose workload has told its cause under a worse word has no reason of its own.
     """
     cells = [(row.number, cell, cause_of(cell)) for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
     told: set[tuple[int, str]] = set()
@@ -69,17 +69,25 @@ def reasons(simulation: SimulationReport) -> list[Reason]:
 
 
 def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[Reason]:
-    sharing: dict[str, set[int]] = {}
+    sharing: dict[str, dict[int, str]] = {}
+    """What is alike in two causes → workload → its cause in the first event."""
     for number, _, cause in cells:
-        sharing.setdefault(_alike(cause), set()).add(number)
+        sharing.setdefault(_alike(cause), {}).setdefault(number, cause)
     found: dict[Hashable, Reason] = {}
     for number, cell, cause in cells:
         alike = _alike(cause)
-        alone = sought in (FAILS, REFUSED) and len(sharing[alike]) <= SHOWN
-        reason = found.setdefault(number if alone else alike, Reason(sought, cause, {}))
+        first = sharing[alike] if sought != UNKNOWN else {number: cause}
+        few = len(sharing[alike]) <= SHOWN
+        if few and sought in (FAILS, REFUSED):
+            key: Hashable = number
+        elif few and len(set(first.values())) > 1:
+            key = number, alike  # "2 to 9 nodes" is the number of neither
+        else:
+            key = alike
+        reason = found.setdefault(key, Reason(sought, cause, {}))
         reason.cells.setdefault(number, []).append(cell)
-        if not alone and not _QUOTED.match(cause):
-            reason.cause = _merged(reason.cause, cause)
+        if key == alike and not _QUOTED.match(cause):
+            reason.cause = _merged(reason.cause, first[number])
     return found.values()
 
 
@@ -103,18 +111,29 @@ def wants_nodes(cell: Cell) -> bool:
 
 
 def _lacking(missing: str) -> str:
-    return _BEYOND if missing.endswith(work.WHY) else _OF_A_QUOTA.sub("", _A_PROOF.sub("", missing))
+    if missing.endswith(work.WHY):
+        return _BEYOND
+    return _in_short(_OF_A_QUOTA.sub("", _A_PROOF.sub("", missing)))
+
+
+def _in_short(cause: str) -> str:
+    return cause.replace("ResourceQuota ", "quota ")
 
 
 def _plain(cell: Cell) -> str:
     if cell.cause:
-        return cell.cause
+        return _in_short(cell.cause)
     if isinstance(cell.blamed, DisruptionBudget):
         return f"PDB {cell.blamed.name} allows no further eviction"
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
-        return _CORDONED.sub("", _REST_OF_MESSAGE.sub("", cell.message)).rstrip(", ")
-    return without_more_nodes(cause) or MEANINGS[word(cell)]
+        return _CORDONED.sub("", without_preemption(cell.message)).rstrip(", ")
+    return _in_short(without_more_nodes(cause)) or MEANINGS[word(cell)]
+
+
+def without_preemption(message: str) -> str:
+    """Return a message of the scheduler without what it says of preemption and claims."""
+    return _REST_OF_MESSAGE.sub("", message)
 
 
 def _merged(one: str, other: str) -> str:

@@ -87,14 +87,33 @@ def _plain_names(simulation: SimulationReport) -> Sequence[str]:
     return [names[ref] for ref in refs]
 
 
-def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str, Row]:
-    """Return name → row; rows of one workload whose marks are the same in several environments are one."""
+def environments_of(simulation: SimulationReport, alike: Sequence[Row]) -> list[str]:
+    """Return the environments that the rows hold in; empty for all of them."""
+    each = dict.fromkeys(name for row in alike for name in simulation.holds_in.get(row.number, ()))
+    return list(unless_all(tuple(each), simulation.environments))
+
+
+def title_of(simulation: SimulationReport, alike: Sequence[Row]) -> str:
+    """Return ``Deployment shop/web (prod)``."""
+    return with_environments(str(simulation.workloads[alike[0].number]), environments_of(simulation, alike))
+
+
+def alike_rows(simulation: SimulationReport, rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows in groups: those of one workload whose marks are the same in several environments."""
+    if not simulation.holds_in:
+        return [[row] for row in rows]
     alike: dict[Hashable, list[Row]] = {}
     for row in rows:
         key = (simulation.workloads[row.number].ref, *map(mark, row.cells))
         alike.setdefault(key, []).append(row)
+    return list(alike.values())
+
+
+def _once_each(simulation: SimulationReport, rows: Sequence[Row]) -> Mapping[str, Row]:
+    """Return name → row, one for rows that are alike."""
     names = _plain_names(simulation)
-    return {_with_environments(simulation, names, [row.number for row in same])[0]: same[0] for same in alike.values()}
+    groups = alike_rows(simulation, rows)
+    return {_with_environments(simulation, names, [row.number for row in same])[0]: same[0] for same in groups}
 
 
 def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, room: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plural
+from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
@@ -92,7 +92,12 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
             told = [reason for reason in of_word if _wants_nodes(reason) is helps]
             if told:
                 more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
-                yield f"{palette.severity(_SEVERITIES[word_], _HEADS[word_])}{more}"
+                head = palette.severity(_SEVERITIES[word_], _HEADS[word_])
+                if word_ == UNKNOWN and len(told) == 1:  # the matrix shows whose cells they are
+                    first, *rest = wrapped(f"{_HEADS[word_]}{more}: {said(told[0])}", room, 2)
+                    yield from (first.replace(_HEADS[word_], head, 1), *rest)
+                    continue
+                yield f"{head}{more}"
                 for line in _lines_of(simulation, told, most, has_rollouts=has_rollouts):
                     yield from wrapped(f"  {line}", room, 4)
 
@@ -117,10 +122,10 @@ def _is_of_a_rollout(reason: Reason) -> bool:
 
 
 def _named_alone(simulation: SimulationReport, later: Iterable[Reason]) -> str:
-    """Return ``in later events: shop/payments, platform/zookeeper (-v)``: the matrix says which."""
+    """Return ``in other events (-v): shop/payments, platform/zookeeper``: the matrix says in which."""
     numbers = dict.fromkeys(number for reason in later for number in reason.cells)
     told = names_of(simulation, numbers)
-    return f"in later events: {first_few(told)} (-v)"
+    return f"in other events (-v): {first_few(told)}"
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
@@ -189,7 +194,7 @@ def _counted_as(word_: str, count: int) -> str:
 def _of_cells(simulation: SimulationReport) -> str:
     """Return how many cells are unknown: the exit code does not count them."""
     cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
-    return f": {sum(cell.verdict == UNKNOWN for cell in cells):,} of {many(len(cells), 'cell')}"
+    return f", {sum(cell.verdict == UNKNOWN for cell in cells):,} of {many(len(cells), 'cell')}"
 
 
 def _assumed(simulation: SimulationReport) -> str:
@@ -198,8 +203,8 @@ def _assumed(simulation: SimulationReport) -> str:
     total = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
     every = [premise for premise, cells in holders.items() if len(cells) == total][:1]
     more = len(holders) - len(every) + len(simulation.background)
-    parts = [*every, f"{more} more"] if every and more else every
-    return f"assumes that {joined(parts)} (-v)" if every else "-v lists what is assumed, with traces"
+    also = f"{more:,} more, " if more else ""
+    return f"assumes that {every[0]}; -v: {also}legend" if every else "-v: what is assumed, legend"
 
 
 def premises(simulation: SimulationReport) -> dict[str, list[str]]:

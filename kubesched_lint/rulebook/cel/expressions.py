@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, pattern, policy
 from kubesched_lint.rulebook.cel.each import EACH, variables
@@ -16,9 +17,6 @@ from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, Exp
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, ItemPlace, Show, Uses, View, show_of
 from kubesched_lint.sources.manifests.changes import Put, Remove
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.scenario.world import Member, World
 
 STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""

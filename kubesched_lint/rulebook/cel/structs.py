@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.scenario.world import World
 
 Uses = Mapping[str, frozenset[str]]
 """CelType → the fields that an expression reads."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -17,9 +17,7 @@ from kubesched_lint.engine.cluster.limits import LARGEST, LARGEST_PAGE, LONGEST_
 from kubesched_lint.sources.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.sources.capture.connection import CaptureError, Connection
 from kubesched_lint.sources.capture.resources import Resource
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.redaction.redact import Redactor
+from kubesched_lint.sources.redaction.redact import Redactor
 
 PAGE = 500
 _RESTARTS = 2

@@ -7,13 +7,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from kubesched_lint.engine.base.steps import at
-from kubesched_lint.engine.cluster.cluster import ClusterError, Live
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.model.decode.objects import READ_KINDS
 from kubesched_lint.sources.capture.answers import AnswerError, ApiAnswer, one_line
@@ -26,13 +26,10 @@ from kubesched_lint.sources.objects.containers import SNAPSHOT
 from kubesched_lint.sources.objects.read_json import read_blocks
 from kubesched_lint.sources.objects.status import sizes_in
 from kubesched_lint.sources.redaction.open_words import open_version
+from kubesched_lint.sources.redaction.redact import Redactor
 from kubesched_lint.sources.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.sources.sketches.sketch import API_VERSION
 from kubesched_lint.writing import destination, replacing
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.cluster.cluster import Cluster
-    from kubesched_lint.sources.redaction.redact import Redactor
 
 
 class Snapshot(Struct, frozen=True):

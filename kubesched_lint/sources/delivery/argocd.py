@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,17 +30,14 @@ from kubesched_lint.sources.manifests.document import CHART, Delivery, Document,
 from kubesched_lint.sources.manifests.filling import Homing
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
-from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
+from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
+from kubesched_lint.sources.manifests.kustomize.kustomizing import Outcome, render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
 from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
 from kubesched_lint.sources.manifests.walking import Walk
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
-    from kubesched_lint.sources.manifests.kustomize.kustomizing import Outcome
 
 
 class _Wanted(Struct, frozen=True):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from glob import escape
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,14 +21,12 @@ from kubesched_lint.sources.delivery.flux_objects import KUSTOMIZATION, FluxKust
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile, Progress
+from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
 from kubesched_lint.sources.manifests.walking import Walk
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 
 INSTANCE = ("fluxcd.controlplane.io", "FluxInstance")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,16 +20,13 @@ from kubesched_lint.sources.manifests.document import REMOTE_KUSTOMIZATION, REND
 from kubesched_lint.sources.manifests.filling import Filling
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import InputFile, Progress
-from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
+from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
+from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
+from kubesched_lint.sources.manifests.kustomize.rendering import Tool
 from kubesched_lint.sources.manifests.kustomize.tree import tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
-    from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
-    from kubesched_lint.sources.manifests.kustomize.rendering import Tool
 
 Found = InputFile | Skipped | InputError
 _REPOSITORY = ("source.toolkit.fluxcd.io", "GitRepository")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Location, Path, Span
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.manifests.document import RENDERED, Document, Written
+from kubesched_lint.sources.manifests.document import RENDERED, Document, Skipped, Unread, Written
+from kubesched_lint.sources.manifests.yaml.fragments import Fragment
 from kubesched_lint.sources.manifests.yaml.split import parts
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.document import Skipped, Unread
-    from kubesched_lint.sources.manifests.yaml.fragments import Fragment
 
 MARK = "# Source: "
 

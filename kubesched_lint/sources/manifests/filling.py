@@ -15,15 +15,13 @@ from msgspec.structs import replace
 from kubesched_lint.sources.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.sources.manifests.document import Document, FilledIn, Text
 from kubesched_lint.sources.manifests.kustomization import value_in
-from kubesched_lint.sources.manifests.limits import LARGEST
+from kubesched_lint.sources.manifests.limits import LARGEST, MOST_DEFAULTS
 
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 _ESCAPED = "$${"
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<with_default>:[=-](?P<default>[^{}]*))?\}")
 _FROM_A_VALUE = "\0{"
 """Stands for ``${`` in a value, in which nothing is filled in."""
-_DEEPEST = 8
-"""So many defaults may be inside one another."""
 _QUOTED = re.compile(r"""[-?:,\[\]{}#&*!|>'"%@`\s]|.*(?::\s|\s#|[:\s]$)|.*[^\x20-\x7e]""", re.DOTALL)
 """Text that is in quotes, or on lines of its own, in the YAML that Flux fills in: it stays text. (Text beyond ASCII
 need not be in quotes, but no number or boolean has it.)"""
@@ -128,7 +126,7 @@ def _filled(text: str, variables: Variables, assumed: set[str]) -> str:
 
     pieces = text.split(_ESCAPED)
     for at, piece in enumerate(pieces):
-        for _ in range(_DEEPEST):
+        for _ in range(MOST_DEFAULTS):
             before, piece = piece, _VARIABLE.sub(filled, piece)
             if piece == before:
                 break

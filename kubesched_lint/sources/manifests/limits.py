@@ -25,3 +25,5 @@ MOST_FOLDERS = 2_000
 """Folders that a kustomization builds on; one with more is not rendered, which a message says."""
 MOST_LOOKED_AT = 100
 """Files of a folder that tell what it holds; a sign that comes later is not seen."""
+MOST_DEFAULTS = 8
+"""Defaults inside one another, as in ``${a:=${b:=c}}``; what lies deeper stays as it is written."""

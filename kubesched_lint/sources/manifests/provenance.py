@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Location, Path, Span
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.manifests.document import Document, Written
+from kubesched_lint.sources.manifests.document import Document, Skipped, Unread, Written
 from kubesched_lint.sources.manifests.yaml.fragments import (
     Fragment,
     counterpart,
@@ -24,9 +24,6 @@ from kubesched_lint.sources.manifests.yaml.fragments import (
     value_at,
     within,
 )
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.document import Skipped, Unread
 
 _TOP = Span(1, 1, 1, 1)
 

@@ -6,13 +6,11 @@ Clients, certificates, credentials in URLs and the arguments of other people's p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubesched_lint.engine.cluster.profiles.plugins import OWN
 from kubesched_lint.engine.cluster.profiles.read import READ_ARGUMENTS
-
-if TYPE_CHECKING:
-    from kubesched_lint.sources.redaction.redact import Redactor
+from kubesched_lint.sources.redaction.redact import Redactor
 
 Value = Mapping[str, Any]
 

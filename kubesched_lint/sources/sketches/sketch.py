@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.cluster.limits import MOST_SKETCHED
@@ -23,15 +22,13 @@ from kubesched_lint.engine.model.decode.fields import (
     words,
     wrong,
 )
+from kubesched_lint.engine.model.devices import DeviceOffer
 from kubesched_lint.engine.model.feature_gates import lacking
 from kubesched_lint.engine.model.labels import Labels
 from kubesched_lint.engine.model.node import HOSTNAME, OS, ZONE, Node, with_kept_labels
 from kubesched_lint.sources.sketches.cloud_labels import following
 from kubesched_lint.sources.sketches.devices import offers_of
 from kubesched_lint.sources.sketches.fields import known, taints_of
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.model.devices import DeviceOffer
 
 API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"

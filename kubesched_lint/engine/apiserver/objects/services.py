@@ -52,7 +52,7 @@ _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 def service_name(name: str) -> Complaints:
     """Return complaints.
 
-    A gate of uncertain default allows a leading digit, so only what both settings refuse is refused.
+    A gate of uncertain default allows a leading digit, so only what both sets refuse is refused.
     """
     return dns1035_label(name) if dns_label(name) else ()
 

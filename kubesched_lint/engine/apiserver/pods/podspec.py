@@ -1,7 +1,7 @@
 """The spec of a pod, in the API server's order of checks.
 
 Mirrors ``ValidatePodSpec`` in ``pkg/apis/core/validation/validation.go`` (v1.36). If a rule depends on a feature gate
-whose default is uncertain, only what both settings refuse is refused.
+whose default is uncertain, only what both sets refuse is refused.
 """
 
 from __future__ import annotations

@@ -14,37 +14,40 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.postings import HeldTerms
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 
 
-@once_per_setting
-def _selected(setting: Setting) -> PodSelection:
-    pods = tuple(r.pod for _, r in contention_of(setting).contenders)
-    return setting.selection if pods == setting.pods else PodSelection(pods, setting.cluster)  # most have one contender
+@once_per_set
+def _selected(simulated: SimulatedSet) -> PodSelection:
+    pods = tuple(r.pod for _, r in contention_of(simulated).contenders)
+    return (
+        simulated.selection if pods == simulated.pods else PodSelection(pods, simulated.cluster)
+    )  # most have one contender
 
 
-@once_per_setting
-def _held(setting: Setting) -> HeldTerms[int]:
+@once_per_set
+def _held(simulated: SimulatedSet) -> HeldTerms[int]:
     found: HeldTerms[int] = HeldTerms()
-    for place, (_, contender) in enumerate(contention_of(setting).contenders):
+    for place, (_, contender) in enumerate(contention_of(simulated).contenders):
         found.add(place, contender.pod)
     return found
 
 
-def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Competitor, int]]:
+def repelling(member: SimulatedMember) -> Iterator[tuple[str, Competitor, int]]:
     """Yield ``(topology key, contender, times)`` for each required anti-affinity of this workload or against it.
 
     Contenders with equal numbers and nodes come once, with their count as ``times``.
     """
-    pod = setting.pods[number]
+    simulated = member.set
+    pod = member.pod
     if pod.node_name:
         return
-    for term, holders in selecting_terms(_held(setting), pod, setting.cluster):
-        yield from ((term.topology_key, *found) for found in _groups_of_others(setting, number, holders))
+    for term, holders in selecting_terms(_held(simulated), pod, simulated.cluster):
+        yield from ((term.topology_key, *found) for found in _groups_of_others(member, holders))
     for term in pod.required_anti_affinity:
-        selected = _selected(setting).of(term, pod.namespace)
-        yield from ((term.topology_key, *found) for found in _groups_of_others(setting, number, selected))
+        selected = _selected(simulated).of(term, pod.namespace)
+        yield from ((term.topology_key, *found) for found in _groups_of_others(member, selected))
 
 
 class _Groups(NamedTuple):
@@ -56,64 +59,65 @@ class _Groups(NamedTuple):
     """Workload → groups with pods of its newest revision."""
 
 
-@once_per_setting
-def _parted(setting: Setting) -> ByIdentity[Sequence[int], _Groups]:
+@once_per_set
+def _parted(simulated: SimulatedSet) -> ByIdentity[Sequence[int], _Groups]:
     """Return the cache by places."""
     return ByIdentity()
 
 
-def _groups(setting: Setting, places: Sequence[int]) -> _Groups:
-    known = _parted(setting)
+def _groups(simulated: SimulatedSet, places: Sequence[int]) -> _Groups:
+    known = _parted(simulated)
     found = known.get(places)
     if found is None:
         groups: dict[tuple[int, NodeSet], tuple[Competitor, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
-        for i, contender in map(contention_of(setting).contenders.__getitem__, places):
+        for i, contender in map(contention_of(simulated).contenders.__getitem__, places):
             kind = contender.count, contender.nodes
             groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
-            if contender.pod is setting.pods[i]:
+            if contender.pod is simulated.pods[i]:
                 of.setdefault(i, []).append(kind)
         found = known[places] = _Groups(groups, of)
     return found
 
 
-def _groups_of_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Competitor, int]]:
+def _groups_of_others(member: SimulatedMember, places: Sequence[int]) -> Iterator[tuple[Competitor, int]]:
     """Yield the contenders of ``_others`` in groups of equal ones, with the size of each group."""
-    alike = _groups(setting, places)
-    own = alike.of.get(number, ())
+    alike = _groups(member.set, places)
+    own = alike.of.get(member.number, ())
     for kind, (contender, times) in alike.groups.items():
         left = times - own.count(kind)
         if left:
             yield contender, left
 
 
-def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Competitor]:
+def counted(member: SimulatedMember, constraint: SpreadConstraint) -> list[Competitor]:
     """Return the contenders that a spread constraint of the workload counts."""
-    selector, pod = constraint.selector, setting.pods[number]
+    selector, pod = constraint.selector, member.pod
     if selector is None or selector.is_empty:
         return []
-    return list(_others(setting, number, _selected(setting).of(selector, pod.namespace)))
+    return list(_others(member, _selected(member.set).of(selector, pod.namespace)))
 
 
-def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Competitor]:
+def drawing(member: SimulatedMember, terms: Sequence[PodAffinityTerm]) -> Iterator[Competitor]:
     """Yield the contenders that all of the workload's terms select."""
-    return _others(setting, number, _selected(setting).of_all(terms, setting.pods[number].namespace))
+    return _others(member, _selected(member.set).of_all(terms, member.pod.namespace))
 
 
-def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Competitor]:
+def _others(member: SimulatedMember, places: Sequence[int]) -> Iterator[Competitor]:
     """Yield pods of other workloads, and running pods of another revision of this one."""
-    contention, pod = contention_of(setting).contenders, setting.pods[number]
+    contention, pod = contention_of(member.set).contenders, member.pod
     for place in places:
         i, contender = contention[place]
-        if i != number or contender.pod is not pod:
+        if i != member.number or contender.pod is not pod:
             yield contender
 
 
-def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
+def made_again(member: SimulatedMember, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
     """Yield the other workloads that all terms select and whose controller recreates pods."""
-    found, short = setting.selection.of_all(terms, setting.pods[number].namespace), quota_short(setting)
+    simulated = member.set
+    found, short = simulated.selection.of_all(terms, member.pod.namespace), quota_short(simulated)
     for i in found:
-        workload = setting.workloads[i]
+        workload = simulated.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
-        if i != number and kept and i not in short:
+        if i != member.number and kept and i not in short:
             yield i

@@ -12,7 +12,7 @@ from kubesched_lint.engine.bounds.bounds import at_once
 from kubesched_lint.engine.cluster.nodeset import NodeSet, digits, grouped
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.start.quotas import most_pods
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -33,13 +33,13 @@ class Competition(Struct, frozen=True):
     """All pods that a set may have during an event of one of its workloads."""
 
     contenders: tuple[tuple[int, Competitor], ...]
-    """(place of its workload in the setting, contender) pairs."""
+    """(place of its workload in the set, contender) pairs."""
     demand: dict[str, int]
     """Resource → the most that all contenders may request together."""
     kinds: tuple[NodeSet, ...]
     """The nodes in classes with equal free resources and the same possible ``contenders``."""
     of: Mapping[int, tuple[Competitor, ...]]
-    """Place of a workload in the setting → its contenders."""
+    """Place of a workload in the set → its contenders."""
     alike: tuple[tuple[tuple[int, Competitor], ...], ...]
     """``contenders`` in groups with equal requests and the same nodes."""
     places: Mapping[Hashable, int]
@@ -60,14 +60,14 @@ class Competition(Struct, frozen=True):
         return found
 
 
-@once_per_setting
-def contention_of(setting: Setting) -> Competition:
-    """Return all pods of a setting that may exist during an event.
+@once_per_set
+def contention_of(simulated: SimulatedSet) -> Competition:
+    """Return all pods of a set that may exist during an event.
 
     No event scales another workload, but a running one may roll out when applied.
     """
-    work.spend(work.CALL * len(setting.workloads))
-    contenders = tuple(_contenders(setting))
+    work.spend(work.CALL * len(simulated.workloads))
+    contenders = tuple(_contenders(simulated))
     demand: dict[str, int] = {}
     for _, contender in contenders:
         count = contender.on_each if contender.everywhere else contender.count
@@ -76,7 +76,7 @@ def contention_of(setting: Setting) -> Competition:
     of: dict[int, tuple[Competitor, ...]] = {}
     for number, contender in contenders:
         of[number] = (*of.get(number, ()), contender)
-    kinds = tuple(_kinds(setting, contenders, demand))
+    kinds = tuple(_kinds(simulated, contenders, demand))
     groups: dict[Hashable, list[tuple[int, Competitor]]] = {}
     for number, contender in contenders:
         groups.setdefault(_contender_key(contender), []).append((number, contender))
@@ -91,41 +91,42 @@ def _contender_key(contender: Competitor) -> Hashable:
 
 
 def _kinds(
-    setting: Setting, contenders: Sequence[tuple[int, Competitor]], demand: Mapping[str, int]
+    simulated: SimulatedSet, contenders: Sequence[tuple[int, Competitor]], demand: Mapping[str, int]
 ) -> Iterable[NodeSet]:
     """Return the nodes in classes: all room computations give equal results for the nodes of one class."""
-    reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable, setting.index.all})
-    amounts = (setting.cluster.ledger.free(resource) for resource in sorted(demand))
-    columns = (*amounts, *(digits(nodes, len(setting.nodes)) for nodes in reaches))
+    reaches = sorted({r.nodes for _, r in contenders} | {*simulated.usable, simulated.index.all})
+    amounts = (simulated.cluster.ledger.free(resource) for resource in sorted(demand))
+    columns = (*amounts, *(digits(nodes, len(simulated.nodes)) for nodes in reaches))
     return grouped(enumerate(zip(*columns, strict=True))).values()
 
 
-def _contenders(setting: Setting) -> Iterator[tuple[int, Competitor]]:
-    for i, workload in enumerate(setting.workloads):
-        if setting.rivals is not None and i not in setting.rivals:
+def _contenders(simulated: SimulatedSet) -> Iterator[tuple[int, Competitor]]:
+    for i, workload in enumerate(simulated.workloads):
+        if simulated.rivals is not None and i not in simulated.rivals:
             continue
-        pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
+        member = simulated.member(i)
+        pod, nodes, runs = member.pod, member.usable, member.running
         for own, count in Counter(bound.pod for bound in runs).items():
-            yield i, Competitor(own, count, setting.index.all, count)
-        alone = not runs and stands_alone(pod, setting.index, nodes)
+            yield i, Competitor(own, count, simulated.index.all, count)
+        alone = not runs and stands_alone(pod, simulated.index, nodes)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
-            count = each * len(setting.nodes)
-            most = at_once(setting, i, count)
+            count = each * len(simulated.nodes)
+            most = at_once(member, count)
             yield i, Competitor(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
-            count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
-            parts = () if runs else _parted(setting, i, count)
+            count = at_once(member, most_pods(member) if runs else member.wanted)
+            parts = () if runs else _parted(member, count)
             yield from ((i, part) for part in parts or [Competitor(pod, count, nodes, 1 if alone else count)])
 
 
-def _parted(setting: Setting, number: int, count: int) -> Sequence[Competitor]:
+def _parted(member: SimulatedMember, count: int) -> Sequence[Competitor]:
     """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
-    pod, nodes, index = with_enforced_constraints(setting.pods[number]), setting.usable[number], setting.index
+    pod, nodes, index = with_enforced_constraints(member.pod), member.usable, member.set.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
         domains = index.domains_of(term.topology_key, nodes)
-        if loose and domains < count and setting.selects(term, pod, pod):
-            apart = [Competitor(setting.pods[number], domains, nodes & ~loose, 1)] if domains else []
-            return (*apart, Competitor(setting.pods[number], count, loose, count))
+        if loose and domains < count and member.set.selects(term, pod, pod):
+            apart = [Competitor(member.pod, domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Competitor(member.pod, count, loose, count))
     return ()

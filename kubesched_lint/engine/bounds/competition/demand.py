@@ -14,16 +14,16 @@ from kubesched_lint.engine.bounds.competition.contention import Competitor, cont
 from kubesched_lint.engine.bounds.competition.rivals import CompetingPods
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import Pod
 
 
 class Demand:
-    """The pods of a setting that may run on nodes of ``among``, and the free resources of these nodes."""
+    """The pods of a set that may run on nodes of ``among``, and the free resources of these nodes."""
 
-    def __init__(self, setting: Setting, among: NodeSet) -> None:
-        contention = contention_of(setting)
-        self._setting, self._among = setting, among
+    def __init__(self, simulated: SimulatedSet, among: NodeSet) -> None:
+        contention = contention_of(simulated)
+        self._simulated, self._among = simulated, among
         self.kinds = [(kind, here) for kind, nodes in enumerate(contention.kinds) if (here := nodes & among)]
         """(place in the contention, nodes of the kind)"""
         self._near = [(alike[0][1], len(alike)) for alike in contention.groups() if alike[0][1].nodes & among]
@@ -39,7 +39,7 @@ class Demand:
         """Return the most nodes on which rivals can leave less than ``want``, the cheapest first."""
         if resource not in self._free:
             self._asked[resource] = self._sums(resource, self._near)
-            self._free[resource] = _Free(self._setting, resource, [here for _, here in self.kinds])
+            self._free[resource] = _Free(self._simulated, resource, [here for _, here in self.kinds])
         both = self._asked[resource], self._sums(resource, _own(rivals))
         everywhere, choosing = map(sum, zip(*both, strict=True))
         return self._free[resource].bought(choosing, want - 1 + everywhere)
@@ -60,8 +60,8 @@ class Demand:
 class _Free:
     """What is free of a resource on nodes, in an order in which a demand fills the most of them."""
 
-    def __init__(self, setting: Setting, resource: str, kinds: Sequence[NodeSet]) -> None:
-        free = setting.cluster.ledger.free(resource)
+    def __init__(self, simulated: SimulatedSet, resource: str, kinds: Sequence[NodeSet]) -> None:
+        free = simulated.cluster.ledger.free(resource)
         found = sorted((free[lowest(here)], here.bit_count()) for here in kinds)
         self._amounts = [amount for amount, _ in found]
         self._nodes = [0, *accumulate(nodes for _, nodes in found)]
@@ -82,19 +82,19 @@ class _Free:
         return found
 
 
-def demand_of(setting: Setting, among: NodeSet) -> Demand:
+def demand_of(simulated: SimulatedSet, among: NodeSet) -> Demand:
     """Return the demand for some nodes, which workloads that may use the same nodes share."""
-    known = _known(setting)
+    known = _known(simulated)
     found = known.get(among)
     if found is None:
         if len(known) >= MOST_KEPT:
             known.clear()
-        found = known[among] = Demand(setting, among)
+        found = known[among] = Demand(simulated, among)
     return found
 
 
-@once_per_setting
-def _known(setting: Setting) -> dict[NodeSet, Demand]:
+@once_per_set
+def _known(simulated: SimulatedSet) -> dict[NodeSet, Demand]:
     """Return the cache of demands, by nodes."""
     return {}
 

@@ -22,7 +22,7 @@ from kubesched_lint.engine.bounds.competition.rivals import CompetingPods, SameR
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_RUN
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import Pod
 
 
@@ -33,7 +33,7 @@ class Sought(NamedTuple):
     exactly: bool = True
 
 
-def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, sought: Sought) -> int:
+def max_full_nodes(member: SimulatedMember, own: int, among: NodeSet, sought: Sought) -> int:
     """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
     The result is the least of three bounds. (1) A node is full when one resource is: sum the nodes that the demand for
@@ -43,33 +43,32 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, soug
     """
 
     def full(rivals: CompetingPods) -> int:
-        return _full_nodes(setting, number, rivals, among, sought.enough)
+        return _full_nodes(member, rivals, among, sought.enough)
 
-    if not _may_fill(setting, number, own, among):
+    if not _may_fill(member, own, among):
         return 0
-    found = _of_all_alike(setting, number, own, among, sought, full)
+    found = _of_all_alike(member, own, among, sought, full)
     if found is not None:
         return found
-    known, key = _known(setting), (*_room_key(setting, number), own, among, sought.enough)
+    known, key = _known(member.set), (*_room_key(member), own, among, sought.enough)
     if key not in known:
-        known[key] = full(rivals_of(setting, number, own))
+        known[key] = full(rivals_of(member, own))
     return known[key]
 
 
 def _of_all_alike(
-    setting: Setting,
-    number: int,
+    member: SimulatedMember,
     own: int,
     asked: Hashable,
     sought: Sought,
     full: Callable[[CompetingPods], int],
 ) -> int | None:
     """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
-    same = same_room_of(setting, number)
+    same = same_room_of(member)
     enough, exactly = sought
     if same is None or own > same.most or (exactly and enough <= 0):  # no bound is below 0
         return None
-    most, least = _known_of_alike(setting).setdefault((same, asked), (_Bound(), _Bound()))
+    most, least = _known_of_alike(member.set).setdefault((same, asked), (_Bound(), _Bound()))
     if most.is_below(enough, lambda: full(same.most_rivals)):
         return most.least
     if exactly or least.is_below(enough, lambda: full(same.least_rivals)):
@@ -98,36 +97,37 @@ class _Bound:
         return self.least < enough
 
 
-@once_per_setting
-def _known_of_alike(setting: Setting) -> dict[tuple[SameRoom, Hashable], tuple[_Bound, _Bound]]:
+@once_per_set
+def _known_of_alike(simulated: SimulatedSet) -> dict[tuple[SameRoom, Hashable], tuple[_Bound, _Bound]]:
     """Return the cache: (workloads, nodes) → the bounds beside the most and the least of their rivals."""
     return {}
 
 
-@once_per_setting
-def _known(setting: Setting) -> dict[Hashable, int]:
+@once_per_set
+def _known(simulated: SimulatedSet) -> dict[Hashable, int]:
     """Return the cache of bounds, by what they depend on: equal workloads share them."""
     return {}
 
 
-def _room_key(setting: Setting, number: int) -> tuple[Hashable, ...]:
+def _room_key(member: SimulatedMember) -> tuple[Hashable, ...]:
     """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
-    pod, workload = setting.pods[number], setting.workloads[number]
+    pod, workload = member.pod, member.workload
     is_daemon = workload.kind == "DaemonSet"
-    groups = contention_of(setting).alike_of(number).items()
+    groups = contention_of(member.set).alike_of(member.number).items()
     own = tuple((place, sum(r.pod is pod for r in alike)) for place, alike in groups)
     surges = is_daemon and daemon_bounds(workload.strategy, 1)[0] > 0
-    return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own
+    return frozenset(pod.requests.items()), member.usable, is_daemon, surges, own
 
 
-def _full_nodes(setting: Setting, number: int, rivals: CompetingPods, among: NodeSet, enough: int) -> int:
-    if not _may_fill(setting, number, rivals.own_pods, among):
+def _full_nodes(member: SimulatedMember, rivals: CompetingPods, among: NodeSet, enough: int) -> int:
+    simulated = member.set
+    if not _may_fill(member, rivals.own_pods, among):
         return 0
-    wants = _wants(setting.pods[number])
-    if _are_many(setting, rivals, among):
-        demand = demand_of(setting, among)
+    wants = _wants(member.pod)
+    if _are_many(simulated, rivals, among):
+        demand = demand_of(simulated, among)
         return min(sum(demand.most_filled(rivals, r, want) for r, want in wants.items()), among.bit_count())
-    near = _near(setting, wants, rivals, among)
+    near = _near(simulated, wants, rivals, among)
     resources = [r for r in wants if any(r in k.missing for k in near.kinds)]
     full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
     if len(resources) > 1 and full >= enough:  # else it need not be sharper
@@ -135,38 +135,37 @@ def _full_nodes(setting: Setting, number: int, rivals: CompetingPods, among: Nod
     full = min(full, among.bit_count())
     if full >= enough > 0:
         single = [Group(kind.size, ((i, 1),)) for i, kind in enumerate(near.kinds)]
-        full = min(full, _full_by_patterns(setting, near, single, enough))
+        full = min(full, _full_by_patterns(simulated, near, single, enough))
     return full
 
 
-def max_full_domains(
-    setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
-) -> int:
+def max_full_domains(member: SimulatedMember, own: int, domains: Sequence[NodeSet], enough: int, spared: int) -> int:
     """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
 
     def full(rivals: CompetingPods) -> int:
-        return _full_domains(setting, number, rivals, domains, enough, spared)
+        return _full_domains(member, rivals, domains, enough, spared)
 
-    if not _may_fill(setting, number, own, reduce(or_, domains, 0)):
+    if not _may_fill(member, own, reduce(or_, domains, 0)):
         return sum(domain.bit_count() <= spared for domain in domains)
     if enough <= 0:  # no bound is below it
         return len(domains)
-    found = _of_all_alike(setting, number, own, (*domains, spared), Sought(enough), full)
-    return full(rivals_of(setting, number, own)) if found is None else found
+    found = _of_all_alike(member, own, (*domains, spared), Sought(enough), full)
+    return full(rivals_of(member, own)) if found is None else found
 
 
 def _full_domains(
-    setting: Setting, number: int, rivals: CompetingPods, domains: Sequence[NodeSet], enough: int, spared: int
+    member: SimulatedMember, rivals: CompetingPods, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
+    simulated = member.set
     among = reduce(or_, domains, 0)
-    if not _may_fill(setting, number, rivals.own_pods, among):
+    if not _may_fill(member, rivals.own_pods, among):
         return sum(domain.bit_count() <= spared for domain in domains)
-    if _are_many(setting, rivals, among):
+    if _are_many(simulated, rivals, among):
         return len(domains)
-    near = _near(setting, _wants(setting.pods[number]), rivals, among)
+    near = _near(simulated, _wants(member.pod), rivals, among)
     parts = [[(i, (kind.nodes & domain).bit_count()) for i, kind in enumerate(near.kinds)] for domain in domains]
     alike = Counter(tuple((i, n) for i, n in part if n) for part in parts)
-    return _full_by_patterns(setting, near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
+    return _full_by_patterns(simulated, near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
 
 
 class _Near(NamedTuple):
@@ -181,29 +180,31 @@ def _wants(pod: Pod) -> Mapping[str, int]:
     return {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
 
 
-def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
+def _may_fill(member: SimulatedMember, own: int, among: NodeSet) -> bool:
     """Whether all demand for a resource, with that of ``own`` other pods, can leave no room on a node of ``among``."""
-    wants = _wants(setting.pods[number]).items()
-    return bool(among) and any(_may_run_short(setting, r, each, own, among) for r, each in wants)
+    wants = _wants(member.pod).items()
+    return bool(among) and any(_may_run_short(member.set, r, each, own, among) for r, each in wants)
 
 
-def _are_many(setting: Setting, rivals: CompetingPods, among: NodeSet) -> bool:
+def _are_many(simulated: SimulatedSet, rivals: CompetingPods, among: NodeSet) -> bool:
     """Whether there are too many to check which contender may use which node."""
-    demand = demand_of(setting, among)
+    demand = demand_of(simulated, among)
     return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 
 
-def _near(setting: Setting, wants: Mapping[str, int], rivals: CompetingPods, among: NodeSet) -> _Near:
+def _near(simulated: SimulatedSet, wants: Mapping[str, int], rivals: CompetingPods, among: NodeSet) -> _Near:
     """Return the contenders near a pod."""
     beside = [_together(r, times) for r, times in rivals.groups() if r.nodes & among]
     kinds = [
-        _Kind(here, here.bit_count(), dict(_missing(setting, wants, kind, here, rivals)))
-        for kind, here in demand_of(setting, among).kinds
+        _Kind(here, here.bit_count(), dict(_missing(simulated, wants, kind, here, rivals)))
+        for kind, here in demand_of(simulated, among).kinds
     ]
     return _Near(kinds, [r for r in beside if not r.everywhere])
 
 
-def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
+def _full_by_patterns(
+    simulated: SimulatedSet, near: _Near, groups: Sequence[Group], enough: int, spared: int = 0
+) -> int:
     """Return the most groups of nodes that whole pods can fill; see ``filling``."""
     resources = sorted({r for kind in near.kinds for r in kind.missing})
     reaches: dict[NodeSet, tuple[frozenset[int], int]] = {}
@@ -224,15 +225,15 @@ def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], en
             found[reach, amounts] = alike[0] + count, alike[1] + on_each
     kinds = [kind.missing for kind in near.kinds]
     missing = tuple(tuple(kind.items()) for kind in kinds)
-    known, asked = _fillings(setting), (missing, tuple(groups), tuple(found.items()), spared)
+    known, asked = _fillings(simulated), (missing, tuple(groups), tuple(found.items()), spared)
     if asked not in known:
         fillers = [Filler(dict(zip(resources, key[1], strict=True)), *counts, key[0]) for key, counts in found.items()]
         known[asked] = Filling(kinds, groups, fillers, spared)
     return known[asked].most(enough)
 
 
-@once_per_setting
-def _fillings(setting: Setting) -> dict[Hashable, Filling]:
+@once_per_set
+def _fillings(simulated: SimulatedSet) -> dict[Hashable, Filling]:
     """Return the cache of what pods can fill, by everything that it depends on."""
     return {}
 
@@ -246,24 +247,24 @@ class _Kind(NamedTuple):
     """Resource → requests of choosing pods that fill one node; without resources that they cannot fill."""
 
 
-def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
-    demand = contention_of(setting).demand.get(resource, 0) + own * want
-    known, key = _least_free(setting), (resource, among)
+def _may_run_short(simulated: SimulatedSet, resource: str, want: int, own: int, among: NodeSet) -> bool:
+    demand = contention_of(simulated).demand.get(resource, 0) + own * want
+    known, key = _least_free(simulated), (resource, among)
     if key not in known:
-        free = setting.cluster.ledger.free(resource)
-        at = (lowest(kind & among) for kind in contention_of(setting).kinds)
+        free = simulated.cluster.ledger.free(resource)
+        at = (lowest(kind & among) for kind in contention_of(simulated).kinds)
         known[key] = min((free[p] for p in at if p >= 0), default=inf)
     return known[key] - want < demand
 
 
-@once_per_setting
-def _least_free(setting: Setting) -> dict[tuple[str, NodeSet], float]:
+@once_per_set
+def _least_free(simulated: SimulatedSet) -> dict[tuple[str, NodeSet], float]:
     """Return the cache: (resource, nodes) → the least that is free on one of them."""
     return {}
 
 
 def _missing(
-    setting: Setting,
+    simulated: SimulatedSet,
     wants: Mapping[str, int],
     kind: int,
     here: NodeSet,
@@ -272,21 +273,21 @@ def _missing(
     """Yield (resource, missing amount) on a node of a kind."""
     at = lowest(here)
     for resource, want in wants.items():
-        fixed, most = _sums(setting, kind, resource)
+        fixed, most = _sums(simulated, kind, resource)
         for sign, contenders in ((-1, rivals.without), (1, rivals.own)):
             for contender in contenders:
                 if contender.nodes >> at & 1:
                     each = sign * taken(contender.pod, resource)
                     fixed += each * contender.on_each if contender.everywhere else 0
                     most += 0 if contender.everywhere else each * min(contender.count, contender.on_each)
-        cost = setting.cluster.ledger.free(resource)[at] - want + 1 - fixed
+        cost = simulated.cluster.ledger.free(resource)[at] - want + 1 - fixed
         if cost <= most:
             yield resource, max(cost, 0)
 
 
-def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
+def _sums(simulated: SimulatedSet, kind: int, resource: str) -> tuple[int, int]:
     """Return all requests on one node of a kind: of contenders that must be there, of those that choose it."""
-    contention = contention_of(setting)
+    contention = contention_of(simulated)
     found = contention.sums.get((kind, resource))
     if found is None:
         at = lowest(contention.kinds[kind])
@@ -349,13 +350,13 @@ def _bought(left: float, prices: list[tuple[float, int]]) -> int:
     return found
 
 
-def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
+def takers_of_ports(member: SimulatedMember, among: NodeSet) -> int:
     """Return the most nodes where pods of others may take a host port of the workload."""
-    ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
+    ports = {(p.protocol, p.port) for p in member.pod.host_ports}
     return sum(
         min(r.count, (r.nodes & among).bit_count())
-        for i, r in contention_of(setting).contenders
-        if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
+        for i, r in contention_of(member.set).contenders
+        if i != member.number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
     )
 
 

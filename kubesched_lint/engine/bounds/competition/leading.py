@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 
 from kubesched_lint.engine.bounds.competition.contenders import made_again
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 
 
-def is_led(setting: Setting, number: int, known: dict[int, bool], is_bound: Callable[[int], bool]) -> bool:
+def is_led(member: SimulatedMember, known: dict[int, bool], is_bound: Callable[[int], bool]) -> bool:
     """Return whether ``is_bound`` for some workload to which affinity leads, asked after the same about its own.
 
     ``is_bound`` finds earlier answers in ``known``, so that a long chain is no deep recursion. In a ring the workload
     that is asked first finds nobody bound.
     """
-    for leader in _leading(setting, number):
+    for leader in _leading(member):
         if leader not in known:
-            followed = _followed(setting, leader, known)
+            followed = _followed(member.set.member(leader), known)
             known.update(dict.fromkeys(followed, False))
             for i in followed:
                 known[i] = is_bound(i)
@@ -25,18 +25,18 @@ def is_led(setting: Setting, number: int, known: dict[int, bool], is_bound: Call
     return False
 
 
-def _leading(setting: Setting, number: int) -> Iterator[int]:
+def _leading(member: SimulatedMember) -> Iterator[int]:
     """Yield the workloads of which each bound pod is in a domain to which the workload's affinity leads."""
-    terms = setting.pods[number].required_affinity
+    terms = member.pod.required_affinity
     if terms:
-        keyed = setting.index.with_key(terms[0].topology_key)
-        yield from (i for i in made_again(setting, number, terms) if not setting.usable[i] & ~keyed)
+        keyed = member.set.index.with_key(terms[0].topology_key)
+        yield from (i for i in made_again(member, terms) if not member.set.usable[i] & ~keyed)
 
 
-def _followed(setting: Setting, number: int, known: Container[int]) -> list[int]:
+def _followed(member: SimulatedMember, known: Container[int]) -> list[int]:
     """Return the workloads to which affinity leads from one, except known ones; each comes after its own."""
-    found, met = list[int](), {number}
-    path = [(number, _leading(setting, number))]
+    found, met = list[int](), {member.number}
+    path = [(member.number, _leading(member))]
     while path:
         here, further = path[-1]
         following = next((i for i in further if i not in met and i not in known), None)
@@ -45,5 +45,5 @@ def _followed(setting: Setting, number: int, known: Container[int]) -> list[int]
             path.pop()
         else:
             met.add(following)
-            path.append((following, _leading(setting, following)))
+            path.append((following, _leading(member.set.member(following))))
     return found

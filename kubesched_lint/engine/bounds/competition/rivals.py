@@ -13,39 +13,39 @@ from typing import NamedTuple
 from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.events.limits import FEW_ALIKE
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 
 
 class CompetingPods(NamedTuple):
-    """The contenders of a setting without some of them, and with others."""
+    """The contenders of a set without some of them, and with others."""
 
     groups: Callable[[], Sequence[tuple[Competitor, int]]]
-    """Counts the (contender, number of equal ones), with a look at each group of them in the setting."""
+    """Counts the (contender, number of equal ones), with a look at each group of them in the set."""
     without: Sequence[Competitor]
-    """The contenders of the setting that are left out."""
+    """The contenders of the set that are left out."""
     own: Sequence[Competitor]
     """Those that count besides."""
     own_pods: int
     """Number of pods of the workload that count besides."""
 
 
-def rivals_of(setting: Setting, number: int, own: int) -> CompetingPods:
+def rivals_of(member: SimulatedMember, own: int) -> CompetingPods:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
-    contention = contention_of(setting)
-    pod, workload = setting.pods[number], setting.workloads[number]
+    contention = contention_of(member.set)
+    pod, workload = member.pod, member.workload
     besides: list[Competitor] = []
     if workload.kind != "DaemonSet":
-        besides = [Competitor(pod, own, setting.usable[number], own)]
+        besides = [Competitor(pod, own, member.usable, own)]
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
-        besides = [Competitor(pod, len(setting.nodes), setting.usable[number], 1, everywhere=True)]
-    without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
+        besides = [Competitor(pod, len(member.set.nodes), member.usable, 1, everywhere=True)]
+    without = tuple(r for r in contention.of.get(member.number, ()) if r.pod is pod)
 
     def groups() -> Iterator[tuple[Competitor, int]]:
-        among_own = contention.alike_of(number)
+        among_own = contention.alike_of(member.number)
         for place, alike in enumerate(contention.groups()):
             others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
             if others:
-                yield next(r for i, r in alike if i != number or r.pod is not pod), others
+                yield next(r for i, r in alike if i != member.number or r.pod is not pod), others
         yield from ((r, 1) for r in besides)
 
     return CompetingPods(lambda: tuple(groups()), without, besides, own)
@@ -54,27 +54,27 @@ def rivals_of(setting: Setting, number: int, own: int) -> CompetingPods:
 class SameRoom:
     """Workloads with equal requests that may use the same nodes."""
 
-    def __init__(self, setting: Setting, numbers: Sequence[int]) -> None:
-        self._setting = setting
+    def __init__(self, simulated: SimulatedSet, numbers: Sequence[int]) -> None:
+        self._simulated = simulated
         self._numbers = numbers
-        self.most = max(map(setting.most_wished, numbers))
+        self.most = max(simulated.most_wished[number] for number in numbers)
         """The most pods that one of them may want."""
 
     @cached_property
     def most_rivals(self) -> CompetingPods:
         """The rivals of a pod of any of them, and more: the pods of its own workload count twice."""
-        setting, number = self._setting, self._numbers[0]
-        own = Competitor(setting.pods[number], self.most, setting.usable[number], self.most)
+        simulated, number = self._simulated, self._numbers[0]
+        own = Competitor(simulated.pods[number], self.most, simulated.usable[number], self.most)
 
         def groups() -> Sequence[tuple[Competitor, int]]:
-            return [*((alike[0][1], len(alike)) for alike in contention_of(setting).groups()), (own, 1)]
+            return [*((alike[0][1], len(alike)) for alike in contention_of(simulated).groups()), (own, 1)]
 
         return CompetingPods(groups, (), [own], self.most)
 
     @cached_property
     def least_rivals(self) -> CompetingPods:
         """Rivals that a pod of each of them has."""
-        contention = contention_of(self._setting)
+        contention = contention_of(self._simulated)
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of(number).items():
@@ -88,21 +88,21 @@ class SameRoom:
         return CompetingPods(groups, without, (), 0)
 
 
-def same_room_of(setting: Setting, number: int) -> SameRoom | None:
+def same_room_of(member: SimulatedMember) -> SameRoom | None:
     """Return the workloads like this one; None if they are few."""
-    return _same_room(setting).get(number)
+    return _same_room(member.set).get(member.number)
 
 
-@once_per_setting
-def _same_room(setting: Setting) -> Mapping[int, SameRoom]:
+@once_per_set
+def _same_room(simulated: SimulatedSet) -> Mapping[int, SameRoom]:
     groups: dict[Hashable, list[int]] = {}
-    for number, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
+    for number, (workload, pod) in enumerate(zip(simulated.workloads, simulated.pods, strict=True)):
         if workload.kind != "DaemonSet":
-            groups.setdefault((frozenset(pod.requests.items()), setting.usable[number]), []).append(number)
+            groups.setdefault((frozenset(pod.requests.items()), simulated.usable[number]), []).append(number)
     return {
         number: found
         for numbers in groups.values()
         if len(numbers) > FEW_ALIKE
-        for found in [SameRoom(setting, numbers)]
+        for found in [SameRoom(simulated, numbers)]
         for number in numbers
     }

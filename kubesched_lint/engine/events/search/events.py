@@ -1,4 +1,4 @@
-"""A story: workloads are deployed, then events happen; each event results in every state in which it may end."""
+"""A timeline: workloads are deployed, then events happen; each event results in every state in which it may end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def revision_of(workload: Workload, bound: BoundPod) -> str:
 
 
 class ForeignWorkload(NamedTuple):
-    """Pods of one owner; equal bare pods form one guest."""
+    """Pods of one owner; equal bare pods form one workload."""
 
     workload: Workload
     pods: tuple[BoundPod, ...]
@@ -118,11 +118,12 @@ class Timeline:
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
-        this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
+        this number of seeded courses. ``preempting``: waiting pods preempt others, see ``preempting``. Pods of
         ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
-        ``against``: see Oracle. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
-        several stories share them. ``by_readiness``: running pods that are not ready stay so; else all count as ready.
-        ``by_likeness``: courses bind pods to the first of equal nodes."""
+        ``against``: see PlacementModel. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
+        several timelines share them. ``by_readiness``: running pods that are not ready stay so; else all count as
+        ready. ``by_likeness``: courses bind pods to the first of equal nodes.
+        """
         resources = device_class_resources(objects.device_classes, kubernetes_version)
         self.index = NodeIndex(nodes, resources) if index is None else index
         self.unreachable = frozenset[str]()
@@ -153,18 +154,18 @@ class Timeline:
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []
-        self._oracles: dict[tuple[Itself[tuple[Node, ...]], int, int], PlacementModel] = {}
-        """(nodes, number of kinds of pods, place of a start) → their oracle."""
+        self._models: dict[tuple[Itself[tuple[Node, ...]], int, int], PlacementModel] = {}
+        """(nodes, number of kinds of pods, place of a start) → their model."""
         self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
-        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an oracle."""
+        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an model."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
-        """Oracle and desired states → the moves of all forks of this story."""
+        """A PlacementModel and desired states → the moves of all forks of this timeline."""
 
     def fork(self, *, apart: bool = False) -> Timeline:
-        """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
+        """Return a copy of the timeline so far, to continue it; ``apart``: with what other copies need not know."""
         other = copy(self)
         if apart:
-            other.numbers, other._oracles = dict(self.numbers), dict(self._oracles)
+            other.numbers, other._models = dict(self.numbers), dict(self._models)
             other._indexes = dict(self._indexes)
         other.desired_states = dict(self.desired_states)
         other.phases = list(self.phases)
@@ -180,16 +181,16 @@ class Timeline:
     def nodes(self) -> tuple[Node, ...]:
         return self.index.nodes
 
-    def oracle(self, place: int = 0) -> PlacementModel:
-        """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes.
+    def model(self, place: int = 0) -> PlacementModel:
+        """Return the model of the current nodes, cached until a new kind of pod may distinguish nodes.
 
         It goes from state to state, so each start of seeded courses has its own, by its place.
         """
         symmetric = self.by_likeness or not self.runs
         key = (Itself(self.nodes), self.pod_types.size if symmetric else 0, place)
-        known = self._oracles.get(key)
+        known = self._models.get(key)
         if known is None:
-            known = self._oracles[key] = PlacementModel(
+            known = self._models[key] = PlacementModel(
                 self.pod_types,
                 self.index,
                 self.objects,
@@ -212,11 +213,11 @@ class Timeline:
         self.index = self._indexes[key]
 
     def start_anew(self, seed: int, runs: int, precedence: Mapping[ObjectRef, int]) -> Timeline:
-        """Return a fork with courses of its own; the oracles forget what they decided in states of other courses."""
+        """Return a fork with courses of its own; the models forget what they decided in states of other courses."""
         other = self.fork()
         other.seed, other.runs, other.precedence = seed, runs, dict(precedence)
-        for oracle in self._oracles.values():
-            oracle.forget()
+        for model in self._models.values():
+            model.forget()
         return other
 
     def enter(self, workload: Workload) -> DesiredState:
@@ -264,20 +265,20 @@ class Timeline:
             if unready != desired.unready:
                 self.desired_states[number] = desired._replace(unready=unready)
 
-    def _transitions(self, oracle: PlacementModel) -> Transitions:
+    def _transitions(self, model: PlacementModel) -> Transitions:
         if self.by_likeness:
-            key = oracle, *self.desired_states.values()
+            key = model, *self.desired_states.values()
             if key not in self._known_moves:
-                self._known_moves[key] = KnownMoves(oracle, self.desired_states.values())
+                self._known_moves[key] = KnownMoves(model, self.desired_states.values())
             return self._known_moves[key]
         known, states = self.precedence, self.desired_states
         precedence = {n: known[w.spec.ref] for n, w in states.items() if w.spec.ref in known} if known else {}
-        return Transitions(oracle, states.values(), precedence)
+        return Transitions(model, states.values(), precedence)
 
     def run(
         self,
         name: str,
-        oracle: PlacementModel,
+        model: PlacementModel,
         enter: Enter = as_it_is,
         extra: Extra | None = None,
         draw: Draw | None = None,
@@ -291,15 +292,15 @@ class Timeline:
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
             for start in [random.choice(starts)] if random else starts:
                 origins.setdefault(start, state)
-        transitions = self._transitions(oracle)
+        transitions = self._transitions(model)
         if random:
-            further = range(1, len(origins) if oracle is self.oracle() else 1)
-            each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
+            further = range(1, len(origins) if model is self.model() else 1)
+            each = [transitions, *(self._transitions(self.model(place)) for place in further)]
             limits = {"runs": self.runs, "most_work": self.most_work}
             found = explore_by_runs(each, list(origins), random, extra, draw, is_last=self.is_last, **limits)
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)
-        self.sound = self.sound and whole and found.complete and not oracle.gave_up
+        self.sound = self.sound and whole and found.complete and not model.gave_up
         for number, desired in self.desired_states.items():
             if desired.spec.kind == "Pod":
                 self.desired_states[number] = desired._replace(made=True)
@@ -359,7 +360,7 @@ class Timeline:
         phase = None
         for group in [workloads] if together else [[w] for w in workloads]:
             phase = self._apply("deploy", group)
-        return phase or self.run("deploy", self.oracle())
+        return phase or self.run("deploy", self.model())
 
     def rollout(self, workload: Workload) -> Phase:
         """Apply a changed object: its template if that differs, and its number of replicas."""
@@ -370,39 +371,39 @@ class Timeline:
         return self.run(name, *self.applying(workloads))
 
     def applying(self, workloads: Sequence[Workload]) -> tuple[PlacementModel, Enter]:
-        """Apply objects and return how that changes a state. Workloads of the story change template and replicas."""
+        """Apply objects and return how that changes a state. Workloads of the timeline change template and replicas."""
         known = [w for w in workloads if w.key in self.numbers]
         before = [self.desired_states[self.numbers[w.key]] for w in known]
         revisions = list(map(self._revised, known, before))
         for workload in workloads:
             if workload not in known:
                 self.enter(workload)
-        oracle = self.oracle()
+        model = self.model()
         enters = [
-            self._rescaling(oracle, desired, w.replicas, revision)
+            self._rescaling(model, desired, w.replicas, revision)
             for w, desired, revision in zip(known, before, revisions, strict=True)
         ]
         for workload, desired, revision in zip(known, before, revisions, strict=True):
             self.desired_states[desired.workload] = self._desired(desired.workload, revision, workload)
-        return oracle, in_turn([enter for enter in enters if enter is not as_it_is])
+        return model, in_turn([enter for enter in enters if enter is not as_it_is])
 
     def _revised(self, workload: Workload, desired: DesiredState) -> int:
         """Return the revision that is current after the workload is applied."""
         if written_template(workload) == written_template(desired.spec):
             return desired.revision
         if (made := self.pod_types.revision_of(desired.workload, workload, after=desired.revision)) is not None:
-            return made  # by a fork of this story
+            return made  # by a fork of this timeline
         pod = self.admitted(workload, len(self.pod_types.pods[desired.workload]))
         return self.pod_types.revise(desired.workload, workload, pod, owner_selector(workload, pod.labels))
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
         desired = self.desired_states[self.numbers[kind, namespace, name]]
-        oracle = self.oracle()
-        enter = self._rescaling(oracle, desired, replicas, desired.revision)
+        model = self.model()
+        enter = self._rescaling(model, desired, replicas, desired.revision)
         self.desired_states[desired.workload] = desired._replace(replicas=replicas)
-        return self.run("scale", oracle, enter)
+        return self.run("scale", model, enter)
 
-    def _rescaling(self, oracle: PlacementModel, desired: DesiredState, replicas: int, revision: int) -> Enter:
+    def _rescaling(self, model: PlacementModel, desired: DesiredState, replicas: int, revision: int) -> Enter:
         """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
 
         Without one it scales in a later move: others may be bound before. A new template makes a DaemonSet sync.
@@ -412,7 +413,7 @@ class Timeline:
             return lambda state: iter((without_orphans(self.pod_types, state, number),))
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
-        transitions = Transitions(oracle, self.desired_states.values())
+        transitions = Transitions(model, self.desired_states.values())
         among = one_draw(Random(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:

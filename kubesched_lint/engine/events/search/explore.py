@@ -43,10 +43,10 @@ def in_turn(changes: Sequence[Enter]) -> Enter:
 
 
 class TracePart(Struct, frozen=True, dict=True):
-    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
+    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``model``."""
 
     name: str
-    oracle: PlacementModel
+    model: PlacementModel
     start: State
     steps: tuple[tuple[Step, State], ...]
     names: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class TracePart(Struct, frozen=True, dict=True):
 
     def node(self, position: int) -> str:
         """Return the name of a node for people."""
-        name = self.oracle.index.names[position]
+        name = self.model.index.names[position]
         return self.names.get(name, name)
 
     @property
@@ -102,7 +102,7 @@ def explore(
     transitions: Transitions, starts: Iterable[State], extra: Extra | None = None, *, most_states: int = DEFAULT_STATES
 ) -> Exploration:
     """Return the states reachable from ``starts``; stop at the cap with ``complete`` False."""
-    canonical = transitions.oracle.symmetry.canonical
+    canonical = transitions.model.symmetry.canonical
     found = Exploration()
     stack: list[State] = []
     most_moves = MOVES_EACH * max(1, most_states)
@@ -227,7 +227,7 @@ def explore_by_runs(
         final = settled(before)
         if draw is not None:  # these courses are long, and comparing all their states is slow
             final = next((known for known in found.finals if known == final), final)
-            part = TracePart("", transitions.oracle, steps[0][1], tuple(steps[1:]))
+            part = TracePart("", transitions.model, steps[0][1], tuple(steps[1:]))
             found.parts.setdefault(final, part)
         else:
             _remember(steps, found.parents)

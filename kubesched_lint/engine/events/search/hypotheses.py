@@ -173,7 +173,7 @@ class Hypothesis(Struct, frozen=True):
     """Its name, as ``lose zone=a``."""
     change: NodeChange = field(default_factory=NodeChange)
     sizes: Mapping[int, int] = field(default_factory=dict)
-    """Place in the setting → number of replicas to which a workload is scaled."""
+    """Place in the set → number of replicas to which a workload is scaled."""
     rolls: bool = False
     """Every workload gets a changed template."""
     upgraded: tuple[str, ...] = ()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class KnownMoves(Transitions):
     """Transitions that remember. They need memory for each state, so they serve few workloads on few nodes."""
 
-    def __init__(self, oracle: PlacementModel, desired_states: Iterable[DesiredState]) -> None:
-        super().__init__(oracle, desired_states)
+    def __init__(self, model: PlacementModel, desired_states: Iterable[DesiredState]) -> None:
+        super().__init__(model, desired_states)
         self._found: dict[State, dict[Hashable, Any]] = {}
         """State → workload → whether it may delete pods; other keys → the moves that were taken."""
         self._here: dict[Hashable, Any] = {}

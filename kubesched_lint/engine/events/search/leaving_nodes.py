@@ -49,10 +49,10 @@ class NodeEvent:
         self._before = before
         self._after = after
         self._change = change
-        at, index = before.oracle.index.positions, after.oracle.index
+        at, index = before.model.index.positions, after.model.index
         self._unreachable = sorted(at[name] for name in change.unreachable if name in at)
         """Positions before the change."""
-        self._later = {p: index.positions[before.oracle.index.names[p]] for p in self._unreachable}
+        self._later = {p: index.positions[before.model.index.names[p]] for p in self._unreachable}
         """The same → their positions afterwards."""
         came = {newcomer.node.name for newcomer in change.added}
         self._touched = sorted(at[name] for name in change.touched if name in at)
@@ -62,7 +62,7 @@ class NodeEvent:
 
     def enter(self, state: State) -> Iterator[State]:
         """Yield the states after the change; DaemonSet pods that wait for a lost node stay until the next sync."""
-        transitions, oracle, later = self._before, self._before.oracle, self._after.oracle
+        transitions, model, later = self._before, self._before.model, self._after.model
         apart = frozenset(
             s for p in self._unreachable for s, _ in state.bound[p] if self._are_replaced_in_turn(s, state)
         )
@@ -74,10 +74,10 @@ class NodeEvent:
             if self._must_go(slot, p)
         ]
         leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
-        gone = [oracle.pod(slot) for slot, _ in here if slot not in leaving]
+        gone = [model.pod(slot) for slot, _ in here if slot not in leaving]
 
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
-            return self._wakes(pod, by) or any(wakes_on_delete(pod, by, g, oracle.cluster) for g in gone)
+            return self._wakes(pod, by) or any(wakes_on_delete(pod, by, g, model.cluster) for g in gone)
 
         after = self._with_holdings(self._on_later_nodes(state), state, leaving)
         for slot, count in here:
@@ -86,7 +86,7 @@ class NodeEvent:
         after = self._ended(after, state, apart)
         after = transitions.looked_at(state, after, wakes)
         if later.may_miss():
-            yield from not_requeued(oracle, state, later, after, wakes, self._origin)
+            yield from not_requeued(model, state, later, after, wakes, self._origin)
         else:
             yield after
 
@@ -107,12 +107,12 @@ class NodeEvent:
         return after
 
     def _must_go(self, slot: int, position: int) -> bool:
-        oracle = self._before.oracle
-        return self._change.evicts(oracle.pod(slot), oracle.index.names[position])
+        model = self._before.model
+        return self._change.evicts(model.pod(slot), model.index.names[position])
 
     def _wakes(self, pod: Pod, rejected_by: frozenset[str]) -> bool:
         """Whether the change of the nodes itself requeues a waiting pod."""
-        nodes, change = self._before.oracle.index.nodes, self._change
+        nodes, change = self._before.model.index.nodes, self._change
         dropped = {key for _, key in change.unlabelled}
         return (
             any(wakes_on_new_node(pod, rejected_by, newcomer.node.labels) for newcomer in change.added)
@@ -125,7 +125,7 @@ class NodeEvent:
         for p in set(compress(range(len(state.pinned)), state.pinned)).difference(self._origin):
             for slot, status, count in state.pinned[p]:
                 orphans = queued(orphans, slot, status, count)
-        names, later = self._before.oracle.index.names, self._after.oracle.index.positions
+        names, later = self._before.model.index.names, self._after.model.index.positions
         bound = self._moved(state.bound)
         for p in self._touched:
             if names[p] in later:
@@ -177,10 +177,10 @@ class NodeEvent:
 
     def _must_terminate(self, slot: int, position: int) -> bool:
         """Whether pods of a slot on a node that is unreachable (its position afterwards) have still to be deleted."""
-        pod_types, oracle = self._after.pod_types, self._after.oracle
+        pod_types, model = self._after.pod_types, self._after.model
         if pod_types.ended[slot] or pod_types.kind(slot) == "DaemonSet":
             return False
-        return self._change.evicts(oracle.pod(slot), oracle.index.names[position])
+        return self._change.evicts(model.pod(slot), model.index.names[position])
 
     def moves(self, state: State) -> Iterator[Move]:
         """Yield each deletion of a remaining pod of the lost nodes, before controllers create pods."""

@@ -27,24 +27,24 @@ class Picture(Struct, frozen=True):
     """The topology key of the domains."""
 
 
-def picture(story: Timeline, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
-    """Return the picture of a state on the story's current nodes; ``numbers`` renumbers its workloads."""
+def picture(timeline: Timeline, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
+    """Return the picture of a state on the timeline's current nodes; ``numbers`` renumbers its workloads."""
     names = numbers or {}
     columns: dict[str, list[Box]] = {}
-    for node, held in zip(story.nodes, state.bound, strict=True):
-        box = Box(node.name, node.unschedulable, _pods(story, held, names))
+    for node, held in zip(timeline.nodes, state.bound, strict=True):
+        box = Box(node.name, node.unschedulable, _pods(timeline, held, names))
         columns.setdefault(node.labels.get(key, ""), []).append(box)
     queue = [(slot, n) for q in (state.waiting, state.orphans, *state.pinned) for slot, _, n in q]
     ordered = tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items()))
-    return Picture(ordered, _pods(story, queue, names), key)
+    return Picture(ordered, _pods(timeline, queue, names), key)
 
 
 def _pods(
-    story: Timeline, held: Iterable[tuple[int, int]], names: Mapping[int, int]
+    timeline: Timeline, held: Iterable[tuple[int, int]], names: Mapping[int, int]
 ) -> tuple[tuple[int, bool, int], ...]:
     counts: dict[tuple[int, bool], int] = {}
     for slot, count in held:
-        workload, revision, _ = story.pod_types.slots[slot]
-        kind = (names.get(workload, workload), revision == story.desired_states[workload].revision)
+        workload, revision, _ = timeline.pod_types.slots[slot]
+        kind = (names.get(workload, workload), revision == timeline.desired_states[workload].revision)
         counts[kind] = counts.get(kind, 0) + count
     return tuple((workload, new, count) for (workload, new), count in sorted(counts.items()))

@@ -1,4 +1,4 @@
-"""The stories of a hypothesis: what it supposes happens to the story of a deployed set."""
+"""The timelines of a hypothesis: what it supposes happens to the timeline of a deployed set."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def applied(
     return changed(workload) if rolls(hypothesis, workload) else workload
 
 
-def stories_after(
+def timelines_after(
     hypothesis: Hypothesis, objects: Sequence[Workload], deployed: Callable[[], Timeline]
 ) -> Iterator[tuple[str, Timeline]]:
-    """Yield (node at which an upgrade stops or nothing, story), one for each way in which the hypothesis may end.
+    """Yield (node at which an upgrade stops or nothing, timeline), one for each way in which the hypothesis may end.
 
-    ``objects`` are the workloads that it changes, as they are applied; ``deployed`` returns a story to continue.
+    ``objects`` are the workloads that it changes, as they are applied; ``deployed`` returns a timeline to continue.
     """
     start = deployed()
     if hypothesis.change != NodeChange() or objects:
@@ -47,45 +47,45 @@ def stories_after(
         yield from _upgraded(start.fork(), order)
 
 
-def _orders(names: Sequence[str], story: Timeline) -> Iterator[Sequence[str]]:
+def _orders(names: Sequence[str], timeline: Timeline) -> Iterator[Sequence[str]]:
     """Yield every order; for traces, the given one and its reverse, or one at random."""
-    if not story.runs:
+    if not timeline.runs:
         yield from permutations(names)
         return
     yield names
     drawn = list(names)
-    Random(story.seed).shuffle(drawn)
+    Random(timeline.seed).shuffle(drawn)
     yield drawn if drawn != list(names) else drawn[::-1]
 
 
-def _upgraded(story: Timeline, order: Sequence[str]) -> Iterator[tuple[str, Timeline]]:
-    """Yield the story of each node at which the upgrade stops, then that of the upgrade that ends."""
+def _upgraded(timeline: Timeline, order: Sequence[str]) -> Iterator[tuple[str, Timeline]]:
+    """Yield the timeline of each node at which the upgrade stops, then that of the upgrade that ends."""
     for name in order:
-        node = next((n for n in story.nodes if n.name == name), None)
+        node = next((n for n in timeline.nodes if n.name == name), None)
         if node is None:
             continue  # the hypothesis also loses it
-        others = tuple(bound for bound in story.objects.pods if bound.node == name)
-        evict(story, [name], title=f"{name} is drained")
-        if not story.states:  # pods that a cordon does not stop come back and are evicted again, without end
-            story.sound = False
-            yield name, story
+        others = tuple(bound for bound in timeline.objects.pods if bound.node == name)
+        evict(timeline, [name], title=f"{name} is drained")
+        if not timeline.states:  # pods that a cordon does not stop come back and are evicted again, without end
+            timeline.sound = False
+            yield name, timeline
             return
-        stopped = frozenset(state for state in story.states if holds(story, name, state))
+        stopped = frozenset(state for state in timeline.states if holds(timeline, name, state))
         if stopped:
-            blocked = story.fork()
+            blocked = timeline.fork()
             blocked.states = tuple(stopped)
             yield name, blocked
-        story.states = tuple(state for state in story.states if state not in stopped)
-        if not story.states:
+        timeline.states = tuple(state for state in timeline.states if state not in stopped)
+        if not timeline.states:
             return
-        alter(story, f"{name} is replaced", NodeChange(frozenset([name]), added=(Newcomer(node, name, others),)))
-    yield "", story
+        alter(timeline, f"{name} is replaced", NodeChange(frozenset([name]), added=(Newcomer(node, name, others),)))
+    yield "", timeline
 
 
-def holds(story: Timeline, node: str, state: State, number: int | None = None) -> bool:
-    """Return whether a node has pods that a drain evicts, of any workload of the story or of one."""
-    position = next((p for p, n in enumerate(story.nodes) if n.name == node), -1)
-    pod_types = story.pod_types
+def holds(timeline: Timeline, node: str, state: State, number: int | None = None) -> bool:
+    """Return whether a node has pods that a drain evicts, of any workload of the timeline or of one."""
+    position = next((p for p, n in enumerate(timeline.nodes) if n.name == node), -1)
+    pod_types = timeline.pod_types
     return position >= 0 and any(
         number in (None, pod_types.slots[slot].workload) and pod_types.kind(slot) != "DaemonSet"
         for slot, _ in state.bound[position]

@@ -43,7 +43,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
         at = part.settled
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in parts):
             # The same end up to a swap of equal nodes: rename the nodes in all earlier parts.
-            to = phase.transitions.oracle.symmetry.renaming(at)
+            to = phase.transitions.model.symmetry.renaming(at)
             parts = [_renamed(s, to) for s in parts]
             moved = [to[position] for position in moved or range(len(to))]
             at = wanted
@@ -55,16 +55,16 @@ def _as_it_was(parts: Sequence[TracePart], moved: Sequence[int]) -> Iterator[Tra
     if not moved or not any(parts[0].start.bound):
         yield from parts
         return
-    own = parts[0].oracle.index.names
+    own = parts[0].model.index.names
     names = {own[to]: own[position] for position, to in enumerate(moved) if to != position}
-    yield from (TracePart(s.name, s.oracle, s.start, s.steps, names) for s in parts)
+    yield from (TracePart(s.name, s.model, s.start, s.steps, names) for s in parts)
 
 
 def _known(phase: Phase, final: State) -> TracePart | None:
     """Return the cached course to an end, or None."""
     part = phase.found.parts.get(final)
     if part is not None and part.name != phase.name:  # a drawn course does not know its event
-        part = TracePart(phase.name, part.oracle, part.start, part.steps)
+        part = TracePart(phase.name, part.model, part.start, part.steps)
         phase.found.parts[final] = part
     return part
 
@@ -73,7 +73,7 @@ def _renamed(part: TracePart, to: Sequence[int]) -> TracePart:
     steps = tuple(
         (s._replace(position=to[s.position] if s.position >= 0 else -1), _moved(t, to)) for s, t in part.steps
     )
-    return TracePart(part.name, part.oracle, _moved(part.start, to), steps)
+    return TracePart(part.name, part.model, _moved(part.start, to), steps)
 
 
 def _moved(state: State, to: Sequence[int]) -> State:
@@ -90,7 +90,7 @@ def _start_form(phase: Phase, start: State) -> State:
     """Return the canonical form of a start after the controllers acted; many traces of a phase ask for it."""
     known = phase.found.forms
     if start not in known:
-        known[start] = phase.transitions.oracle.symmetry.canonical(phase.transitions.settle(start))
+        known[start] = phase.transitions.model.symmetry.canonical(phase.transitions.settle(start))
     return known[start]
 
 
@@ -106,11 +106,11 @@ def _path(phase: Phase, final: State) -> list[State]:
 
 
 def _walk(phase: Phase, before: State, path: Sequence[State]) -> TracePart:
-    transitions, canonical = phase.transitions, phase.transitions.oracle.symmetry.canonical
+    transitions, canonical = phase.transitions, phase.transitions.model.symmetry.canonical
     if phase.sampled:
         known = [(phase.found.parents[state], state) for state in path[1:]]
         return TracePart(
-            phase.name, transitions.oracle, path[0], tuple((p[1], state) for p, state in known if p is not None)
+            phase.name, transitions.model, path[0], tuple((p[1], state) for p, state in known if p is not None)
         )
     starts = (transitions.settle(s) for s in phase.enter(before))
     state = start = next((s for s in starts if canonical(s) == path[0]), None)
@@ -125,7 +125,7 @@ def _walk(phase: Phase, before: State, path: Sequence[State]) -> TracePart:
                 break
         else:
             raise LookupError(f"phase {phase.name}: no move leads on along the trace")
-    return TracePart(phase.name, transitions.oracle, start, tuple(steps))
+    return TracePart(phase.name, transitions.model, start, tuple(steps))
 
 
 def replays(part: TracePart) -> bool:
@@ -134,10 +134,10 @@ def replays(part: TracePart) -> bool:
     for step, after in part.steps:
         if step.what in ("bind", "preempt"):
             pinned = step.position if _waits_pinned(part, state, step) else -1
-            candidate_nodes = part.oracle.candidate_nodes(state, step.slot, pinned)
+            candidate_nodes = part.model.candidate_nodes(state, step.slot, pinned)
             if step.what == "bind" and step.position not in candidate_nodes:
                 return False
-            freed = part.oracle.evictions(state, step.slot, pinned)
+            freed = part.model.evictions(state, step.slot, pinned)
             if step.what == "preempt" and (candidate_nodes or all(step.position != e.position for e in freed)):
                 return False
         state = after

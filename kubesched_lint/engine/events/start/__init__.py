@@ -1,1 +1,1 @@
-"""Where an event begins: the setting, who can affect whom, and what quotas, preemption and revisions allow."""
+"""Where an event begins: the set, who can affect whom, and what quotas, preemption and revisions allow."""

@@ -1,4 +1,4 @@
-"""Running pods of others as workloads of their own, so that a story can follow those that are deleted.
+"""Running pods of others as workloads of their own, so that a timeline can follow those that are deleted.
 
 No controller recreates a bare pod. Other pods are recreated like the running ones, and then may wait or take room
 elsewhere. A pod stays where it is if its recreation is unknown (claims of a StatefulSet, controllers that are not part
@@ -21,7 +21,7 @@ from kubesched_lint.engine.base.text import and_more
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.limits import MOST_MOVED
 from kubesched_lint.engine.events.search.events import ForeignWorkload
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
@@ -47,10 +47,10 @@ class Weaker(NamedTuple):
 class EvictablePods:
     """The pods outside the set, and how they interact with the set."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._pods = setting.objects.pods
-        self._fewer: dict[frozenset[Pod], Setting] = {}
+    def __init__(self, simulated: SimulatedSet) -> None:
+        self._simulated = simulated
+        self._pods = simulated.objects.pods
+        self._fewer: dict[frozenset[Pod], SimulatedSet] = {}
 
     @cached_property
     def _by_rank(self) -> tuple[BoundPod, ...]:
@@ -59,7 +59,7 @@ class EvictablePods:
     @cached_property
     def _kinds(self) -> Sequence[Pod]:
         """Identical pods are one Pod object."""
-        return [group.pod for group in self._setting.others]
+        return [group.pod for group in self._simulated.others]
 
     @cached_property
     def weakest(self) -> float:
@@ -68,16 +68,16 @@ class EvictablePods:
 
     def weaker(self, members: Iterable[int]) -> Iterator[Weaker]:
         """Yield the pods that members, or the pods that these evict, may preempt, the least important ones first."""
-        setting, then = self._setting, self._evicted[1]
+        simulated, then = self._simulated, self._evicted[1]
         for i in members:
             if i not in self._preempting:
                 continue
-            ours = preempting_priority(setting.pods[i])
+            ours = preempting_priority(simulated.pods[i])
             for bound in self._by_rank:
-                rank, at = bound.pod.priority or 0, setting.index.positions.get(bound.node, -1)
+                rank, at = bound.pod.priority or 0, simulated.index.positions.get(bound.node, -1)
                 if rank >= max(ours, then):
                     break
-                if at >= 0 and not bound.terminating and (rank < then or setting.usable[i] >> at & 1):
+                if at >= 0 and not bound.terminating and (rank < then or simulated.usable[i] >> at & 1):
                     yield Weaker(i, bound)
 
     @property
@@ -89,20 +89,20 @@ class EvictablePods:
     def _eager(self) -> Mapping[tuple[int, NodeSet], Sequence[int]]:
         """The workloads that may preempt, by their priorities and the nodes that they can use."""
         found: dict[tuple[int, NodeSet], list[int]] = {}
-        for i, pod in enumerate(self._setting.pods):
+        for i, pod in enumerate(self._simulated.pods):
             if preempting_priority(pod) > self.weakest:
-                found.setdefault((preempting_priority(pod), self._setting.usable[i]), []).append(i)
+                found.setdefault((preempting_priority(pod), self._simulated.usable[i]), []).append(i)
         return found
 
     @cached_property
     def _evicted(self) -> tuple[Sequence[NodeSet], int]:
-        return evicted(self._setting.others, self._eager)
+        return evicted(self._simulated.others, self._eager)
 
     @cached_property
     def preemptors(self) -> Mapping[Pod, Sequence[int]]:
         """Pod → the workloads of the set because of which it may be preempted, for pods that have any."""
         found: dict[Pod, Sequence[int]] = {}
-        for group, nodes in zip(self._setting.others, self._evicted[0], strict=True):
+        for group, nodes in zip(self._simulated.others, self._evicted[0], strict=True):
             if nodes:
                 rank = group.pod.priority or 0
                 own = [who for (p, usable), who in self._eager.items() if rank < p and usable & nodes]
@@ -120,19 +120,19 @@ class EvictablePods:
 
     # --- who may have gone ------------------------------------------------------------------------------------------
 
-    def gone_at_best(self, event: str, number: int) -> Setting | None:
-        """Return the setting without pods that may be gone, in some order, before a pod of the workload comes.
+    def gone_at_best(self, event: str, number: int) -> SimulatedSet | None:
+        """Return the set without pods that may be gone, in some order, before a pod of the workload comes.
 
         None if the pod's affinity or spread counts one of them: then its deletion may hinder or help.
         """
-        setting, pod = self._setting, self._setting.pods[number]
+        simulated, pod = self._simulated, self._simulated.pods[number]
         going = tuple(dict.fromkeys((*self.weaker_kinds, *self._taken(event, number))))
         if not going:
-            return setting
+            return simulated
         counting = [c.selector for c in pod.spread if c.is_hard and c.selector is not None]
         for other in going:
             counted = other.namespace == pod.namespace and any(s.matches(other.labels) for s in counting)
-            if counted or any(setting.selects(t, pod, other) for t in pod.required_affinity):
+            if counted or any(simulated.selects(t, pod, other) for t in pod.required_affinity):
                 return None
         return self._without(frozenset(going))
 
@@ -142,35 +142,35 @@ class EvictablePods:
         A deleted pod opens other nodes if anti-affinity involves it; a drain also opens the drained node to pods that
         may be bound there.
         """
-        yield from (bound.pod for bound in self._setting.going)
-        setting, pod = self._setting, self._setting.pods[number]
-        if not setting.deletes(event):
+        yield from (bound.pod for bound in self._simulated.going)
+        simulated, pod = self._simulated, self._simulated.pods[number]
+        if not simulated.deletes(event):
             return
-        back = setting.drains(event) and (event != "drain" or comes_back(setting, number))
+        back = simulated.drains(event) and (event != "drain" or comes_back(simulated.member(number)))
         everybody = back or pod.required_anti_affinity
         for other in self._kinds if everybody else self._repelling:
-            repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
-            if back or repels or any(setting.selects(t, pod, other) for t in pod.required_anti_affinity):
+            repels = any(simulated.selects(t, other, pod) for t in other.required_anti_affinity)
+            if back or repels or any(simulated.selects(t, pod, other) for t in pod.required_anti_affinity):
                 yield other
 
     @cached_property
     def _repelling(self) -> tuple[Pod, ...]:
         return tuple(pod for pod in self._kinds if pod.required_anti_affinity)
 
-    def _without(self, kinds: frozenset[Pod]) -> Setting:
+    def _without(self, kinds: frozenset[Pod]) -> SimulatedSet:
         found = self._fewer.get(kinds)
         if found is None:
-            objects = self._setting.objects
+            objects = self._simulated.objects
             staying = tuple(b for b in self._pods if b.pod not in kinds)
-            found = self._fewer[kinds] = replace(self._setting, objects=replace(objects, pods=staying))
+            found = self._fewer[kinds] = replace(self._simulated, objects=replace(objects, pods=staying))
         return found
 
     # --- who is followed --------------------------------------------------------------------------------------------
 
     @cached_property
     def hosted(self) -> tuple[ForeignWorkload, ...]:
-        """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
-        weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}
+        """The pods that a timeline follows: bare pods, which drains evict, and owned pods that may be preempted."""
+        weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._simulated.workloads)))}
         pods = [b for b in self._pods if not b.kept_by_finalizers and (b.owner is None or _owner_of(b) in weak)]
         if len(pods) > MOST_MOVED:
             return ()
@@ -186,24 +186,22 @@ class EvictablePods:
     def _is_predictable(self, group: Sequence[BoundPod]) -> bool:
         """Whether it is known where the group's pods go, and in which order."""
         owner, pod = group[0].owner, group[0].pod
-        if any(bound.node and bound.node not in self._setting.index.positions for bound in group):
+        if any(bound.node and bound.node not in self._simulated.index.positions for bound in group):
             return False
         if owner is None:
             return all(bound.node for bound in group)
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
-        by_devices = self._setting.cluster.may_serve(pod)
+        by_devices = self._simulated.cluster.may_serve(pod)
         plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
         pod = _before_binding(pod)
         same = all(same_values(_before_binding(bound.pod), pod) for bound in group)
         return known and plain and same and knows_scheduler(pod)
 
 
-def comes_back(setting: Setting, number: int) -> bool:
+def comes_back(member: SimulatedMember) -> bool:
     """Whether pods of a workload may be bound to a drained node, because a cordon does not stop them."""
-    pod = setting.pods[number]
-    return (
-        setting.workloads[number].kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
-    )
+    pod = member.pod
+    return member.workload.kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
 
 
 def _before_binding(pod: Pod) -> Pod:
@@ -240,7 +238,7 @@ def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
     return replace(pod, required_node_terms=terms)
 
 
-@once_per_setting
-def guests_of(setting: Setting) -> EvictablePods:
+@once_per_set
+def guests_of(simulated: SimulatedSet) -> EvictablePods:
     """Return the pods outside the set."""
-    return EvictablePods(setting)
+    return EvictablePods(simulated)

@@ -8,38 +8,38 @@ from itertools import compress, islice
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import above
-from kubesched_lint.engine.events.start.setting import UNREACHABLE_OF, Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.workload import Workload
 
 
-def pods_by_node(story: Timeline, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
-    """Return node → number of pods on it, over the first ``most`` ends of a story; with ``workloads``, only theirs."""
+def pods_by_node(timeline: Timeline, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
+    """Return node → number of pods on it, over the first ``most`` ends; with ``workloads``, only theirs."""
     found: dict[str, int] = {}
-    slots = story.pod_types.slots
-    for state in story.states[:most]:
+    slots = timeline.pod_types.slots
+    for state in timeline.states[:most]:
         for position in compress(range(len(state.bound)), state.bound):
-            name = story.nodes[position].name
+            name = timeline.nodes[position].name
             count = sum(n for slot, n in state.bound[position] if not workloads or slots[slot].workload in workloads)
             found[name] = found.get(name, 0) + count
     return found
 
 
-def nodes_of(workload: Workload, story: Timeline, most: int, *, fewest: bool) -> Sequence[str]:
+def nodes_of(workload: Workload, timeline: Timeline, most: int, *, fewest: bool) -> Sequence[str]:
     """Return the nodes with the most pods of a workload, or those with the ``fewest``."""
-    pods = pods_by_node(story, (story.numbers[workload.key],))
-    ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
+    pods = pods_by_node(timeline, (timeline.numbers[workload.key],))
+    ordered = sorted(timeline.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
     return [node.name for node in ordered[:most]]
 
 
-def nodes_to_lose(setting: Setting, story: Timeline, most: int) -> Sequence[str]:
+def nodes_to_lose(simulated: SimulatedSet, timeline: Timeline, most: int) -> Sequence[str]:
     """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods.
 
     One without pods stands for all such nodes: nothing moves where any is lost. Only DaemonSets want pods there.
     """
-    pods, kinds = pods_by_node(story), _kinds(setting)
-    wanted = any(desired.spec.kind == "DaemonSet" for desired in story.desired_states.values())
+    pods, kinds = pods_by_node(timeline), _kinds(simulated)
+    wanted = any(desired.spec.kind == "DaemonSet" for desired in timeline.desired_states.values())
     without = islice((name for name in kinds if name not in pods), None if wanted else 1)
     ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *without]
     if len(ordered) <= most:
@@ -50,29 +50,27 @@ def nodes_to_lose(setting: Setting, story: Timeline, most: int) -> Sequence[str]
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
 
 
-def telling(
-    setting: Setting, event: str, number: int, stories: Iterable[Timeline], nodes: Sequence[str]
-) -> Sequence[str]:
+def telling(member: SimulatedMember, event: str, timelines: Iterable[Timeline], nodes: Sequence[str]) -> Sequence[str]:
     """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
     They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
     where such pods or its own wait, for which a loss may make room. If none has its pods, the node with the most is one
     more where that is unreachable: a StatefulSet surely lacks a pod then.
     """
-    if guests_of(setting).hosted:
+    if guests_of(member.set).hosted:
         return nodes
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
-    stronger = [setting.workloads[i] for i in above(setting, number)]
-    for story in stories:
-        itself = story.numbers[setting.workloads[number].key]
-        those = {story.numbers[workload.key]: workload for workload in stronger if workload.key in story.numbers}
-        if any(_waits(story, state, {itself, *those}) for state in story.states):
+    stronger = [member.set.workloads[i] for i in above(member)]
+    for timeline in timelines:
+        itself = timeline.numbers[member.workload.key]
+        those = {timeline.numbers[workload.key]: workload for workload in stronger if workload.key in timeline.numbers}
+        if any(_waits(timeline, state, {itself, *those}) for state in timeline.states):
             return nodes
-        for node, pods in pods_by_node(story, (itself,), most).items():
+        for node, pods in pods_by_node(timeline, (itself,), most).items():
             own[node] = own.get(node, 0) + pods
         # A pod of a DaemonSet ends with its node.
         anew = frozenset(i for i, workload in those.items() if workload.kind != "DaemonSet")
-        moving.update(node for node, pods in pods_by_node(story, anew).items() if pods and anew)
+        moving.update(node for node, pods in pods_by_node(timeline, anew).items() if pods and anew)
     ordered = sorted((node for node, pods in own.items() if pods), key=lambda node: (-own[node], node))
     first = [node for node in nodes if own.get(node)] or ordered[: event in UNREACHABLE_OF]
     further = [node for node in nodes if node in moving and node not in first]
@@ -80,18 +78,18 @@ def telling(
     return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
 
 
-def _waits(story: Timeline, state: State, workloads: Collection[int]) -> bool:
+def _waits(timeline: Timeline, state: State, workloads: Collection[int]) -> bool:
     """Whether a pod of one of these workloads has no node."""
-    slots = story.pod_types.slots
+    slots = timeline.pod_types.slots
     return any(slots[slot].workload in workloads for queue in (state.waiting, *state.pinned) for slot, *_ in queue)
 
 
-@once_per_setting
-def _kinds(setting: Setting) -> Mapping[str, int]:
+@once_per_set
+def _kinds(simulated: SimulatedSet) -> Mapping[str, int]:
     """Return name of a node → number of its kind, in the order of names."""
     numbers: dict[Hashable, int] = {}
     found = {}
-    for node in sorted(setting.nodes, key=lambda node: node.name):
+    for node in sorted(simulated.nodes, key=lambda node: node.name):
         labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
         room = None if node.allocatable is None else frozenset(node.allocatable.items())
         found[node.name] = numbers.setdefault((labels, frozenset(node.taints), room), len(numbers))

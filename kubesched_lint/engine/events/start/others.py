@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.events.start.coupling import PodSelection
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.labels import Selector
 
 
-def selected_by(setting: Setting, selector: Selector, namespace: str) -> Iterator[Alike]:
+def selected_by(simulated: SimulatedSet, selector: Selector, namespace: str) -> Iterator[Alike]:
     """Yield the groups that the selector of a spread of a pod in ``namespace`` counts."""
-    return map(setting.others.__getitem__, _selection(setting).of(selector, namespace))
+    return map(simulated.others.__getitem__, _selection(simulated).of(selector, namespace))
 
 
-def drawing(setting: Setting, number: int) -> Iterator[Alike]:
+def drawing(member: SimulatedMember) -> Iterator[Alike]:
     """Yield the groups that all required affinity of a workload selects; it must have some."""
-    pod = setting.pods[number]
-    return map(setting.others.__getitem__, _selection(setting).of_all(pod.required_affinity, pod.namespace))
+    pod = member.pod
+    return map(member.set.others.__getitem__, _selection(member.set).of_all(pod.required_affinity, pod.namespace))
 
 
 def where(groups: Iterable[Alike]) -> NodeSet:
@@ -30,14 +30,14 @@ def where(groups: Iterable[Alike]) -> NodeSet:
     return found
 
 
-def staying(setting: Setting, group: Alike) -> NodeSet:
+def staying(simulated: SimulatedSet, group: Alike) -> NodeSet:
     """Return the nodes with a pod of a group that does not terminate, and that no controller of the set deletes."""
-    if group.terminating or not setting.going:
+    if group.terminating or not simulated.going:
         return EMPTY if group.terminating else group.nodes
-    going, pairs = frozenset(setting.going), zip(group.bound, group.positions, strict=True)
+    going, pairs = frozenset(simulated.going), zip(group.bound, group.positions, strict=True)
     return of([position for bound, position in pairs if bound not in going])
 
 
-@once_per_setting
-def _selection(setting: Setting) -> PodSelection:
-    return PodSelection([group.pod for group in setting.others], setting.cluster)
+@once_per_set
+def _selection(simulated: SimulatedSet) -> PodSelection:
+    return PodSelection([group.pod for group in simulated.others], simulated.cluster)

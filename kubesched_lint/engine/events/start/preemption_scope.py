@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.bounds import covers
+from kubesched_lint.engine.events.search.events import revision_of
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind, may_miss
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Workload
@@ -32,87 +33,105 @@ class PreemptionScope(NamedTuple):
 NONE = PreemptionScope()
 
 
-def scope_of(setting: Setting, members: tuple[int, ...]) -> PreemptionScope:
+def scope_of(simulated: SimulatedSet, members: tuple[int, ...]) -> PreemptionScope:
     """Return ``preemption_scope``, computed once for each group."""
-    found = _scopes(setting).get(members)
+    found = _scopes(simulated).get(members)
     if found is None:
-        found = _scopes(setting)[members] = preemption_scope(setting, members)
+        found = _scopes(simulated)[members] = preemption_scope(simulated, members)
     return found
 
 
-@once_per_setting
-def _scopes(setting: Setting) -> dict[tuple[int, ...], PreemptionScope]:
+@once_per_set
+def _scopes(simulated: SimulatedSet) -> dict[tuple[int, ...], PreemptionScope]:
     return {}
 
 
-def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScope:
+def preemption_scope(simulated: SimulatedSet, members: Sequence[int]) -> PreemptionScope:
     """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
-    why = next(_uncounted(setting, members), "")
+    why = next(_uncounted(simulated, members), "")
     if why:
         return PreemptionScope("", why, why, uncounted=True)
-    outranked = _outranked(setting, members)
-    guest = next(guests_of(setting).weaker(members), None)
+    outranked = _outranked(simulated, members)
+    guest = next(guests_of(simulated).weaker(members), None)
     if not outranked and guest is None:
-        return PreemptionScope("", blind) if (blind := _blind(setting, members)) else NONE
-    strong = setting.workloads[outranked[0].strong[0] if outranked else guest.member if guest is not None else 0]
-    untold = _untold(setting, members)
+        return PreemptionScope("", blind) if (blind := _blind(simulated, members)) else NONE
+    strong = simulated.workloads[outranked[0].strong[0] if outranked else guest.member if guest is not None else 0]
+    untold = _untold(simulated, members)
     return PreemptionScope(
-        str(strong), untold or _hindrance(setting, members, outranked) or _blind(setting, members), untold
+        str(strong), untold or _hindrance(simulated, members, outranked) or _blind(simulated, members), untold
     )
 
 
-def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
-    for i, name in _missed(setting, members):
-        yield f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
-    for i, name in _overlooked(setting, members):
-        yield f"pod {name} terminates: pods of {setting.workloads[i]}, which it keeps away, may miss that it is gone"
+def _uncounted(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[str]:
+    for i, name in _missed(simulated, members):
+        yield f"pod {name} terminates: whether pods of {simulated.workloads[i]}, which must be near it, come in time"
+    for i, name in _overlooked(simulated, members):
+        yield f"pod {name} terminates: pods of {simulated.workloads[i]}, which it keeps away, may miss that it is gone"
     for i in members:
-        if _is_made_otherwise(setting, i):
-            yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
-        name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting, i, b)), "")
+        if _is_made_otherwise(simulated.member(i)):
+            yield f"new pods of {simulated.workloads[i]} get other requests from a LimitRange than those that run"
+        if _is_resized(simulated.member(i)):
+            whose = simulated.workloads[i]
+            yield f"where the pods of {whose} leave room: those of one template have different requests"
+        name = next((f"{b.namespace}/{b.name}" for b in simulated.going if _concerns(simulated.member(i), b)), "")
         if name:
             yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
 
 
-def _is_made_otherwise(setting: Setting, number: int) -> bool:
+def _is_made_otherwise(member: SimulatedMember) -> bool:
     """Whether a later LimitRange gives new pods of the same template other requests than the running pods have."""
-    running = setting.running.get(number, ())
-    if not running or setting.changes.get(number, True) is True:
+    running = member.running
+    if not running or member.changes_template is True:
         return False
-    written, newest = setting.workloads[number].pod.requests, running[-1].pod.requests
-    return written == newest != setting.pods[number].requests
+    written, newest = member.workload.pod.requests, running[-1].pod.requests
+    return written == newest != member.pod.requests
 
 
-def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
+def _is_resized(member: SimulatedMember) -> bool:
+    """Whether running pods of one template have different requests: a search takes all for the first of them.
+
+    VPA or somebody has resized some in place, or VPA has asked for other requests since they were made.
+    """
+    first: dict[str, BoundPod] = {}
+    return any(
+        bool(revision := revision_of(member.workload, bound))
+        and bound.pod.requests != first.setdefault(revision, bound).pod.requests
+        for bound in member.running
+    )
+
+
+def _concerns(member: SimulatedMember, bound: BoundPod) -> bool:
     """Whether a pod can affect a workload: by a node, a quota, or a constraint on where other pods are."""
-    pod, at = setting.pods[number], setting.index.positions.get(bound.node, -1)
+    pod, at = member.pod, member.set.index.positions.get(bound.node, -1)
     looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread)
-    shares = bool(setting.quotas[number]) and bound.namespace == pod.namespace
-    return bool(looks) or shares or (at >= 0 and bool(setting.reach[number] >> at & 1))
+    shares = bool(member.quotas) and bound.namespace == pod.namespace
+    return bool(looks) or shares or (at >= 0 and bool(member.reach >> at & 1))
 
 
-def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _missed(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield (member, name of a terminating pod that its pods must be near): the result depends on which is faster."""
-    for bound in setting.leaving:
+    for bound in simulated.leaving:
         for i in members:
-            pod = setting.pods[i]
-            if pod.required_affinity and setting.draws(bound.pod, pod):
+            pod = simulated.pods[i]
+            if pod.required_affinity and simulated.draws(bound.pod, pod):
                 yield i, f"{bound.namespace}/{bound.name}"
 
 
-def _overlooked(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _overlooked(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield (member, name of a terminating pod): they repel each other, and the hints may miss its end."""
-    for i in members if setting.leaving else ():
-        pod = setting.pods[i]
-        for bound in setting.leaving if may_miss([pod], setting.cluster) else ():
+    for i in members if simulated.leaving else ():
+        pod = simulated.pods[i]
+        for bound in simulated.leaving if may_miss([pod], simulated.cluster) else ():
             pairs = (pod, bound.pod), (bound.pod, pod)
-            if any(setting.selects(t, one, other) for one, other in pairs for t in one.required_anti_affinity):
+            if any(simulated.selects(t, one, other) for one, other in pairs for t in one.required_anti_affinity):
                 yield i, f"{bound.namespace}/{bound.name}"
 
 
-def _blind(setting: Setting, members: Sequence[int]) -> str:
+def _blind(simulated: SimulatedSet, members: Sequence[int]) -> str:
     """Return why pods may miss the arrival of pods that they must be near; empty if they cannot."""
-    found = (setting.workloads[i] for i in members if is_blind(setting.pods[i].required_affinity, setting.cluster))
+    found = (
+        simulated.workloads[i] for i in members if is_blind(simulated.pods[i].required_affinity, simulated.cluster)
+    )
     waiting = next(found, None)
     return (
         ""
@@ -128,13 +147,13 @@ class _Outranked(NamedTuple):
     weak: Sequence[Sequence[int]]
 
 
-def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
+def _outranked(simulated: SimulatedSet, members: Sequence[int]) -> list[_Outranked]:
     """Return who may preempt whom: members alike are on the same nodes, as eager and as easy to preempt."""
-    if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
+    if len({rank for i in members for rank in _ranks(simulated.member(i))}) < 2:
         return []
     alike: dict[tuple[NodeSet, int, int], list[int]] = {}
-    for i in members:
-        alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
+    for member in map(simulated.member, members):
+        alike.setdefault((member.reach, _eagerness(member), min(_ranks(member))), []).append(member.number)
     found = []
     for (reach, eagerness, _), strong in alike.items():
         weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]
@@ -143,88 +162,89 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
     return found
 
 
-def outranks(setting: Setting, strong: int, weak: int) -> bool:
+def outranks(strong: SimulatedMember, weak: SimulatedMember) -> bool:
     """Whether pods of one workload may preempt those of another, or its own of another template."""
-    meet = bool(setting.reach[strong] & setting.reach[weak])
-    return meet and _eagerness(setting, strong) > min(_ranks(setting, weak))
+    return bool(strong.reach & weak.reach) and _eagerness(strong) > min(_ranks(weak))
 
 
-def may_be_preempted(setting: Setting, number: int) -> bool:
+def may_be_preempted(member: SimulatedMember) -> bool:
     """Whether pods of the set may preempt those of a workload, judged by priorities alone."""
-    return _highest(setting) > min(_ranks(setting, number))
+    return _highest(member.set) > min(_ranks(member))
 
 
-def above(setting: Setting, number: int) -> Iterator[int]:
+def above(member: SimulatedMember) -> Iterator[int]:
     """Yield the workloads whose pods may preempt those of a workload, or others that do."""
-    if not may_be_preempted(setting, number):
+    if not may_be_preempted(member):
         return iter(())
-    lowest = min(_ranks(setting, number))
-    return (i for i in range(len(setting.workloads)) if i != number and _eagerness(setting, i) > lowest)
+    lowest = min(_ranks(member))
+    return (other.number for other in member.others if _eagerness(other) > lowest)
 
 
-@once_per_setting
-def _highest(setting: Setting) -> int:
-    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=NOBODY)
+@once_per_set
+def _highest(simulated: SimulatedSet) -> int:
+    return max(map(_eagerness, simulated.members), default=NOBODY)
 
 
-def _eagerness(setting: Setting, number: int) -> int:
+def _eagerness(member: SimulatedMember) -> int:
     """Return the highest priority of pods of a workload that may preempt others."""
-    return max(map(preempting_priority, setting.kinds[number]))
+    return max(map(preempting_priority, member.kinds))
 
 
-@once_per_setting
-def drivers(setting: Setting) -> frozenset[int]:
+@once_per_set
+def drivers(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads whose pods may preempt others, judged by priorities alone."""
-    lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
-    lowest = min(lowest, guests_of(setting).weakest)
-    return frozenset(i for i, pod in enumerate(setting.pods) if preempting_priority(pod) > lowest)
+    lowest = min((rank for member in simulated.members for rank in _ranks(member)), default=inf)
+    lowest = min(lowest, guests_of(simulated).weakest)
+    return frozenset(i for i, pod in enumerate(simulated.pods) if preempting_priority(pod) > lowest)
 
 
-def _ranks(setting: Setting, number: int) -> Iterator[int]:
-    return (pod.priority or 0 for pod in setting.kinds[number])
+def _ranks(member: SimulatedMember) -> Iterator[int]:
+    return (pod.priority or 0 for pod in member.kinds)
 
 
-def _untold(setting: Setting, members: Sequence[int]) -> str:
+def _untold(simulated: SimulatedSet, members: Sequence[int]) -> str:
     """Return which pod of others may be preempted without anybody knowing where it goes; empty if none."""
-    forced = next((i for i in members if setting.pods[i].node_name and _eagerness(setting, i) > NOBODY), None)
+    forced = next(
+        (i for i in members if simulated.pods[i].node_name and _eagerness(simulated.member(i)) > NOBODY), None
+    )
     if forced is not None:
-        pod = setting.pods[forced]
-        return f"preemption: which pods the kubelet of {pod.node_name} drives out for {setting.workloads[forced]}"
-    followed = followed_guests(setting)
-    lost = next((w for w in guests_of(setting).weaker(members) if w.bound not in followed), None)
+        pod = simulated.pods[forced]
+        return f"preemption: which pods the kubelet of {pod.node_name} drives out for {simulated.workloads[forced]}"
+    followed = followed_guests(simulated)
+    lost = next((w for w in guests_of(simulated).weaker(members) if w.bound not in followed), None)
     if lost is None:
         return ""
     i, bound = lost.member, lost.bound
     return (
-        f"preemption: {setting.workloads[i]} (priority {setting.pods[i].priority or 0}) may drive out pod "
+        f"preemption: {simulated.workloads[i]} (priority {simulated.pods[i].priority or 0}) may drive out pod "
         f"{bound.namespace}/{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not "
         "known"
     )
 
 
-@once_per_setting
-def followed_guests(setting: Setting) -> Mapping[BoundPod, Workload]:
-    """Return the pods of others that a story follows, with the workload that stands for their owner."""
-    return {bound: guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+@once_per_set
+def followed_guests(simulated: SimulatedSet) -> Mapping[BoundPod, Workload]:
+    """Return the pods of others that a timeline follows, with the workload that stands for their owner."""
+    return {bound: guest.workload for guest in guests_of(simulated).hosted for bound in guest.pods}
 
 
-def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
-    pods, workloads, followed = setting.pods, setting.workloads, followed_guests(setting)
-    hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
+def _hindrance(simulated: SimulatedSet, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
+    pods, workloads, followed = simulated.pods, simulated.workloads, followed_guests(simulated)
+    hindering = {j for j in members if simulated.member(j).budgets or workloads[j].kind == "Pod"} if outranked else ()
     for strong, weak in outranked if hindering else ():
         firsts = (next((j for j in group if j in hindering), None) for group in weak)
         j = min((first for first in firsts if first is not None), default=None)
         if j is None:
             continue
-        guard = next(iter(setting.guards(j)), None)
+        guard = next(iter(simulated.member(j).budgets), None)
         if guard is not None:
             return (
                 f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which PDB {guard.name} guards: "
                 "whom it spares depends on the budget's state at that moment"
             )
         return f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which no controller recreates"
-    for weaker in guests_of(setting).weaker(members):
-        pod, budgets = weaker.bound.pod, setting.objects.budgets
+    for weaker in guests_of(simulated).weaker(members):
+        pod, budgets = weaker.bound.pod, simulated.objects.budgets
         guard = next((b for b in budgets if covers(b, pod.namespace, pod.labels)), None)
         if guard is not None:
             return (
@@ -232,8 +252,8 @@ def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Ou
                 f"PDB {guard.name} guards: whom it spares depends on the budget's state at that moment"
             )
     meeting = {i for strong, weak in outranked for group in (strong, *weak) for i in group}
-    ranks = {rank for i in meeting for rank in _ranks(setting, i)}
-    for weaker in guests_of(setting).weaker(members):
+    ranks = {rank for i in meeting for rank in _ranks(simulated.member(i))}
+    for weaker in guests_of(simulated).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
         if followed[weaker.bound].kind != "Pod":  # no controller recreates a bare pod, so it never waits
             ranks.add(weaker.rank)

@@ -1,30 +1,35 @@
-"""Which workloads of a setting stay as they run while others are deployed or changed."""
+"""Which workloads of a set stay as they run while others are deployed or changed."""
 
 from __future__ import annotations
 
-from kubesched_lint.engine.events.start.setting import Setting, once_per_setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.scheduler.tolerance import leaves
 
 
-@once_per_setting
-def quiet(setting: Setting) -> frozenset[int]:
+@once_per_set
+def quiet(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads that applying the manifests leaves alone: all their pods run, and none is to change.
 
     One without pods is not among them: nothing of it stands.
     """
-    return frozenset(i for i in range(len(setting.workloads)) if _is_quiet(setting, i))
+    return frozenset(member.number for member in simulated.members if _is_quiet(member))
 
 
-def _is_quiet(setting: Setting, number: int) -> bool:
-    running, workload, wanted = setting.running.get(number, ()), setting.workloads[number], setting.wanted(number)
-    if not running or len(running) != wanted or workload.suspended or setting.sizes.get(number, wanted) != wanted:
+def _is_quiet(member: SimulatedMember) -> bool:
+    running, workload, wanted = member.running, member.workload, member.wanted
+    if (
+        not running
+        or len(running) != wanted
+        or workload.suspended
+        or member.set.sizes.get(member.number, wanted) != wanted
+    ):
         return False
-    if setting.changes.get(number, True) is not False or not setting.is_settled(number):
+    if member.changes_template is not False or not member.is_settled:
         return False
-    return setting.keeps(number) == wanted and all(_stays(setting, bound) for bound in running)
+    return member.kept == wanted and all(_stays(member.set, bound) for bound in running)
 
 
-def _stays(setting: Setting, bound: BoundPod) -> bool:
-    node = setting.nodes[setting.index.positions[bound.node]]
+def _stays(simulated: SimulatedSet, bound: BoundPod) -> bool:
+    node = simulated.nodes[simulated.index.positions[bound.node]]
     return not any(leaves(bound.pod.tolerations, taint) for taint in node.taints)

@@ -1,5 +1,4 @@
-"""The number of pods that ResourceQuotas allow the controllers of a setting to create; see
-``engine.scenario.quotas``."""
+"""The number of pods that ResourceQuotas allow the controllers of a set to create; see ``scenario.quotas``."""
 
 from __future__ import annotations
 
@@ -11,7 +10,13 @@ from msgspec.structs import replace as replace_record
 
 from kubesched_lint.engine.admission.quotas import PODS, Charged, Use, asked, asked_with_claims, canonical, is_of_claims
 from kubesched_lint.engine.events.start.quiet import quiet
-from kubesched_lint.engine.events.start.setting import LOSSES, Setting, once_per_setting, once_per_workload
+from kubesched_lint.engine.events.start.simulated_set import (
+    LOSSES,
+    SimulatedMember,
+    SimulatedSet,
+    once_per_member,
+    once_per_set,
+)
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.storage import Claim
@@ -105,40 +110,44 @@ def _exceeded(quota: ResourceQuota, exceeded: Sequence[Sequence[str]]) -> str:
     return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
 
 
-@once_per_workload
-def cap(setting: Setting, number: int) -> Cap | None:
+@once_per_member
+def cap(member: SimulatedMember) -> Cap | None:
     """Return the tightest cap, or None; running pods always stay."""
-    return _tightest(setting, number, ())
+    return _tightest(member, ())
 
 
-@once_per_workload
-def cap_in_rollout(setting: Setting, number: int) -> Cap | None:
+@once_per_member
+def cap_in_rollout(member: SimulatedMember) -> Cap | None:
     """Return the tightest cap of its rollout: pods of other workloads stand, and a quota counts them."""
-    return _tightest(setting, number, frozenset(_standing(setting, number)))
+    return _tightest(member, frozenset(_standing(member)))
 
 
-def _standing(setting: Setting, number: int) -> Iterator[int]:
+def _standing(member: SimulatedMember) -> Iterator[int]:
     """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
 
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
-    rivals = {i for quota in _distinct(setting, number) for i in _users(setting)[quota]} - {number}
-    highest = max(pod.priority or 0 for pod in setting.pods) if rivals else 0
+    simulated = member.set
+    rivals = {i for quota in _distinct(member) for i in _users(simulated)[quota]} - {member.number}
+    highest = max(pod.priority or 0 for pod in simulated.pods) if rivals else 0
     for i in sorted(rivals):
-        workload, pod = setting.workloads[i], setting.pods[i]
-        is_scaled = workload.kind in SCALED and i not in setting.scalers and i not in setting.scaled
+        workload, pod = simulated.workloads[i], simulated.pods[i]
+        is_scaled = workload.kind in SCALED and i not in simulated.scalers and i not in simulated.scaled
         in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
-        is_made = i not in setting.decisions and workload.custom is None
-        stands = is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not setting.running.get(i)
-        if stands and surely_granted(setting, i, "deploy") >= setting.wanted(i):
+        is_made = i not in simulated.decisions and workload.custom is None
+        stands = (
+            is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not simulated.running.get(i)
+        )
+        if stands and surely_granted(simulated.member(i), "deploy") >= simulated.wanted[i]:
             yield i
 
 
-def _tightest(setting: Setting, number: int, standing: Collection[int]) -> Cap | None:
-    running, found = len(setting.running.get(number, ())), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
-    for shared, each in _asks(setting, number).items():
-        limits, beside = _left(setting, number, shared).limits, _beside(setting, shared, standing)
+def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
+    simulated = member.set
+    running, found = len(member.running), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
+    for shared, each in _asks(member).items():
+        limits, beside = _left(member, shared).limits, _beside(simulated, shared, standing)
         most = max((limits[-1].left - beside) // each, running)
         # Of all that allow as few, the first.
         first = limits[bisect_right(limits, -beside - (most + 1) * each, key=lambda limit: -limit.left)]
@@ -147,86 +156,87 @@ def _tightest(setting: Setting, number: int, standing: Collection[int]) -> Cap |
         return None
     most, _, quota, resource = min(found, key=lambda one: one[:2])
     entries = tuple(
-        Entry(name, each, use.least + _beside(setting, _shared(setting, quota, name), standing))
-        for name, each, use in _entries(setting, number, quota)
+        Entry(name, each, use.least + _beside(simulated, _shared(simulated, quota, name), standing))
+        for name, each, use in _entries(member, quota)
     )
     tightest = next(entry for entry in entries if entry.resource == resource)
     return Cap(most, quota, resource, tightest.each, tightest.used, entries)
 
 
-def _beside(setting: Setting, shared: Shared, standing: Collection[int]) -> int:
+def _beside(simulated: SimulatedSet, shared: Shared, standing: Collection[int]) -> int:
     """Return the use by all pods of those workloads that stand."""
-    others = [i for i in _users(setting)[shared.quota] if i in standing] if standing else ()
-    return sum(_asked(setting, i, shared.resource) * setting.wanted(i) for i in others)
+    others = [i for i in _users(simulated)[shared.quota] if i in standing] if standing else ()
+    return sum(_asked(simulated.member(i), shared.resource) * simulated.wanted[i] for i in others)
 
 
-def surely_granted(setting: Setting, number: int, event: str = "") -> int:
+def surely_granted(member: SimulatedMember, event: str = "") -> int:
     """Return the pods of a workload that its quotas allow in an event, or in any, even if all others come first."""
-    least = most_made(setting, number, event)
-    for shared, (_, left) in _bounds(setting)[number].items():
-        others = _demand(setting, shared) - _drawn(setting, number, shared.resource)
-        least = min(least, (left - others) // _most_asked(setting, number, shared.resource))
+    least = most_made(member, event)
+    for shared, (_, left) in _bounds(member.set)[member.number].items():
+        others = _demand(member.set, shared) - _drawn(member, shared.resource)
+        least = min(least, (left - others) // _most_asked(member, shared.resource))
     return max(least, 0)
 
 
-def most_made(setting: Setting, number: int, event: str = "") -> int:
+def most_made(member: SimulatedMember, event: str = "") -> int:
     """Return the most pods of a workload that its controller may want at once in an event of it, or in any.
 
     Quotas aside. What runs and is not quiet may be rolled out by the deploy already, and a hypothesis may change all
     workloads.
     """
-    is_changed = bool(setting.running.get(number)) and number not in quiet(setting)
-    if is_changed or setting.supposed is not None:
-        return setting.most_wished(number)
+    is_changed = bool(member.running) and member.number not in quiet(member.set)
+    if is_changed or member.set.supposed is not None:
+        return member.most_wished
     if event == "rollout":
-        return setting.with_surge(number, setting.wanted(number))
-    return setting.wanted(number) if event in ("deploy", "scale-down", *LOSSES) else setting.most_wished(number)
+        return member.with_surge(member.wanted)
+    return member.wanted if event in ("deploy", "scale-down", *LOSSES) else member.most_wished
 
 
-def _drawn(setting: Setting, number: int, resource: str) -> int:
+def _drawn(member: SimulatedMember, resource: str) -> int:
     """Return the most that all pods of a workload use during an event of another one, which does not scale it."""
-    made = max(most_made(setting, number, "deploy"), len(setting.running.get(number, ())))
-    return _most_asked(setting, number, resource) * made
+    made = max(most_made(member, "deploy"), len(member.running))
+    return _most_asked(member, resource) * made
 
 
-def _demand(setting: Setting, shared: Shared) -> int:
+def _demand(simulated: SimulatedSet, shared: Shared) -> int:
     """Return the most that all users of it use together, except in events of their own."""
-    known = _demands(setting)
+    known = _demands(simulated)
     if shared not in known:
-        known[shared] = sum(_drawn(setting, i, shared.resource) for i in _users(setting)[shared.quota])
+        known[shared] = sum(_drawn(simulated.member(i), shared.resource) for i in _users(simulated)[shared.quota])
     return known[shared]
 
 
-@once_per_setting
-def _demands(setting: Setting) -> dict[Shared, int]:
+@once_per_set
+def _demands(simulated: SimulatedSet) -> dict[Shared, int]:
     return {}
 
 
-def refused_in(setting: Setting, event: str, number: int) -> frozenset[int]:
+def refused_in(member: SimulatedMember, event: str) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods in an event of one workload, or in the deploy before."""
-    short = frozenset(i for i in quota_short(setting) if _may_lack(setting, i, "deploy"))
-    return short | {number} if number in quota_short(setting) and _may_lack(setting, number, event) else short
+    simulated = member.set
+    short = frozenset(i for i in quota_short(simulated) if _may_lack(simulated.member(i), "deploy"))
+    return short | {member.number} if member.number in quota_short(simulated) and _may_lack(member, event) else short
 
 
-def _may_lack(setting: Setting, number: int, event: str) -> bool:
-    return surely_granted(setting, number, event) < most_made(setting, number, event)
+def _may_lack(member: SimulatedMember, event: str) -> bool:
+    return surely_granted(member, event) < most_made(member, event)
 
 
-@once_per_setting
-def _users(setting: Setting) -> Mapping[ResourceQuota, Sequence[int]]:
+@once_per_set
+def _users(simulated: SimulatedSet) -> Mapping[ResourceQuota, Sequence[int]]:
     """Return quota → the workloads that use it."""
     found: dict[ResourceQuota, list[int]] = {}
-    for i, quotas in enumerate(setting.quotas):
+    for i, quotas in enumerate(simulated.quotas):
         for quota in quotas:
             found.setdefault(quota, []).append(i)
     return found
 
 
-@once_per_setting
-def _alike(setting: Setting) -> Mapping[ResourceQuota, ResourceQuota]:
+@once_per_set
+def _alike(simulated: SimulatedSet) -> Mapping[ResourceQuota, ResourceQuota]:
     """Return quota → the first quota with the same users."""
     first: dict[tuple[int, ...], ResourceQuota] = {}
-    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(setting).items()}
+    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(simulated).items()}
 
 
 class Grants(NamedTuple):
@@ -238,46 +248,44 @@ class Grants(NamedTuple):
     """The use by all of them."""
 
 
-def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
+def granted_in_turn(simulated: SimulatedSet, order: Iterable[int]) -> Grants:
     """Return what the workloads get if they create their pods in ``order``."""
-    return Grants(*in_turn(((number, setting.wanted(number)) for number in order), _bounds(setting)))
+    return Grants(*in_turn(((number, simulated.member(number).wanted) for number in order), _bounds(simulated)))
 
 
-@once_per_setting
-def _bounds(setting: Setting) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
+@once_per_set
+def _bounds(simulated: SimulatedSet) -> Mapping[int, Mapping[Shared, tuple[int, int]]]:
     """Return by workload: what it shares → (the request of one pod, what the set may use of it)."""
     return {
-        number: {
-            shared: (each, _left(setting, number, shared).surely) for shared, each in _asks(setting, number).items()
-        }
-        for number in range(len(setting.workloads))
+        member.number: {shared: (each, _left(member, shared).surely) for shared, each in _asks(member).items()}
+        for member in simulated.members
     }
 
 
-def _distinct(setting: Setting, number: int) -> Iterable[ResourceQuota]:
+def _distinct(member: SimulatedMember) -> Iterable[ResourceQuota]:
     """Return the quotas that count a workload; of those with the same users the first."""
-    return dict.fromkeys(map(_alike(setting).__getitem__, setting.quotas[number]))
+    return dict.fromkeys(map(_alike(member.set).__getitem__, member.quotas))
 
 
-@once_per_workload
-def _asks(setting: Setting, number: int) -> Mapping[Shared, int]:
+@once_per_member
+def _asks(member: SimulatedMember) -> Mapping[Shared, int]:
     """Return what a workload shares → the request of one pod."""
-    shares = (shared for quota in _distinct(setting, number) for shared in _limited(setting)[quota])
-    return {shared: each for shared in shares if (each := _asked(setting, number, shared.resource))}
+    shares = (shared for quota in _distinct(member) for shared in _limited(member.set)[quota])
+    return {shared: each for shared in shares if (each := _asked(member, shared.resource))}
 
 
-@once_per_setting
-def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
+@once_per_set
+def _limited(simulated: SimulatedSet) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
     """Return the first of the quotas with the same users → what they limit → what they leave.
 
     They count the same pods, so that only the tightest of them matters for each resource, and each is asked once.
     """
     found: dict[ResourceQuota, dict[Shared, Left]] = {}
-    counting = filter(_alike(setting).__contains__, setting.objects.quotas)
+    counting = filter(_alike(simulated).__contains__, simulated.objects.quotas)
     for place, quota in enumerate(sorted(counting, key=lambda quota: quota.name)):
-        known = found.setdefault(_alike(setting)[quota], {})
+        known = found.setdefault(_alike(simulated)[quota], {})
         for at, (resource, hard) in enumerate(quota.hard.items()):
-            shared, use = _shared(setting, quota, resource), _charged(setting).use(quota, resource)
+            shared, use = _shared(simulated, quota, resource), _charged(simulated).use(quota, resource)
             surely, limits = known.get(shared, Left(hard - use.most, []))
             if not limits or hard - use.least < limits[-1].left:
                 limits.append(Limit(hard - use.least, (place, at), quota))
@@ -285,48 +293,50 @@ def _limited(setting: Setting) -> Mapping[ResourceQuota, Mapping[Shared, Left]]:
     return found
 
 
-def _left(setting: Setting, number: int, shared: Shared) -> Left:
+def _left(member: SimulatedMember, shared: Shared) -> Left:
+    simulated = member.set
     quota, resource = shared
     if not is_of_claims(resource):
-        return _limited(setting)[quota][shared]
-    used = _claimed(setting, number, resource)
-    (limit,) = _limited(setting)[_alike(setting)[quota]][shared].limits
+        return _limited(simulated)[quota][shared]
+    used = _claimed(member, resource)
+    (limit,) = _limited(simulated)[_alike(simulated)[quota]][shared].limits
     return Left(quota.hard[resource] - used.most, [limit._replace(left=quota.hard[resource] - used.least)])
 
 
-def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
+def _shared(simulated: SimulatedSet, quota: ResourceQuota, resource: str) -> Shared:
     # The use by existing claims differs between workloads.
-    return Shared(quota if is_of_claims(resource) else _alike(setting)[quota], resource)
+    return Shared(quota if is_of_claims(resource) else _alike(simulated)[quota], resource)
 
 
-def _others(setting: Setting, number: int) -> list[int]:
-    return [i for i in range(len(setting.pods)) if i != number]
+def _others(member: SimulatedMember) -> list[int]:
+    return [i for i in range(len(member.set.pods)) if i != member.number]
 
 
-@once_per_workload
-def _pods_when_last(setting: Setting, number: int) -> int:
+@once_per_member
+def _pods_when_last(member: SimulatedMember) -> int:
     """Return the pods that a workload gets if it creates them after all others."""
-    return granted_in_turn(setting, (*_others(setting, number), number)).pods[number]
+    return granted_in_turn(member.set, (*_others(member), member.number)).pods[member.number]
 
 
-@once_per_setting
-def _in_apply_order(setting: Setting) -> Grants:
-    return granted_in_turn(setting, range(len(setting.pods)))
+@once_per_set
+def _in_apply_order(simulated: SimulatedSet) -> Grants:
+    return granted_in_turn(simulated, range(len(simulated.pods)))
 
 
-@once_per_workload
-def message_in_turn(setting: Setting, number: int) -> str:
+@once_per_member
+def message_in_turn(member: SimulatedMember) -> str:
     """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
-    wanted = setting.wanted(number)
-    found = _in_apply_order(setting)
-    if found.pods[number] >= wanted:
-        found = granted_in_turn(setting, (*_others(setting, number), number))
-    if found.pods[number] >= wanted:
+    simulated = member.set
+    wanted = member.wanted
+    found = _in_apply_order(simulated)
+    if found.pods[member.number] >= wanted:
+        found = granted_in_turn(simulated, (*_others(member), member.number))
+    if found.pods[member.number] >= wanted:
         return ""
-    for quota in setting.quotas[number]:
+    for quota in member.quotas:
         exceeded = []
-        for resource, each, use in sorted(_entries(setting, number, quota)):
-            taken = use.most + found.taken[_shared(setting, quota, resource)]
+        for resource, each, use in sorted(_entries(member, quota)):
+            taken = use.most + found.taken[_shared(simulated, quota, resource)]
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
         if exceeded:
@@ -334,130 +344,131 @@ def message_in_turn(setting: Setting, number: int) -> str:
     return ""
 
 
-@once_per_workload
-def goes_both_ways(setting: Setting, number: int) -> bool:
+@once_per_member
+def goes_both_ways(member: SimulatedMember) -> bool:
     """Whether a deployment gives a workload all its pods in one order of creation, and fewer in another."""
-    if any(setting.running.values()):
+    if any(member.set.running.values()):
         return False
-    when_first = granted_in_turn(setting, (number,)).pods[number]
-    return when_first >= setting.wanted(number) > _pods_when_last(setting, number)
+    when_first = granted_in_turn(member.set, (member.number,)).pods[member.number]
+    return when_first >= member.wanted > _pods_when_last(member)
 
 
-def stays_short(setting: Setting, number: int, size: int) -> bool:
+def stays_short(member: SimulatedMember, size: int) -> bool:
     """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes are lost.
 
     That is so if the other workloads recreate their lost pods and so keep their share of the quota.
     """
-    ours = set(setting.quotas[number])
-    rivals = [i for i in _others(setting, number) if not ours.isdisjoint(setting.quotas[i])]
+    simulated = member.set
+    ours = set(member.quotas)
+    rivals = [i for i in _others(member) if not ours.isdisjoint(simulated.quotas[i])]
     steady = all(
-        setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
-        or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
+        simulated.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
+        or (simulated.workloads[i].kind == "StatefulSet" and simulated.workloads[i].pod_management == "Parallel")
         for i in rivals
     )
-    return steady and _pods_when_last(setting, number) < size
+    return steady and _pods_when_last(member) < size
 
 
-def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[tuple[str, int, Use]]:
+def _entries(member: SimulatedMember, quota: ResourceQuota) -> Iterator[tuple[str, int, Use]]:
     """Yield the entries of a quota that a pod of a workload uses, the use by one pod, and by what is there already."""
     for resource in quota.hard:
-        each = _asked(setting, number, resource)
+        each = _asked(member, resource)
         if each and is_of_claims(resource):
-            yield resource, each, _claimed(setting, number, resource)
+            yield resource, each, _claimed(member, resource)
         elif each:
-            yield resource, each, _charged(setting).use(quota, resource)
+            yield resource, each, _charged(member.set).use(quota, resource)
 
 
-def _claimed(setting: Setting, number: int, resource: str) -> Use:
-    return claimed(setting.workloads[number], _templates(setting, number), setting.objects.claims, resource)
+def _claimed(member: SimulatedMember, resource: str) -> Use:
+    return claimed(member.workload, _templates(member), member.set.objects.claims, resource)
 
 
-@once_per_setting
-def _charged(setting: Setting) -> Charged:
-    return Charged(setting.objects.pods)
+@once_per_set
+def _charged(simulated: SimulatedSet) -> Charged:
+    return Charged(simulated.objects.pods)
 
 
-def _asked(setting: Setting, number: int, resource: str) -> int:
+def _asked(member: SimulatedMember, resource: str) -> int:
     """Return the use by one pod of a workload, with the claims that a StatefulSet creates for it."""
-    return asked_with_claims(setting.pods[number], _templates(setting, number), resource)
+    return asked_with_claims(member.pod, _templates(member), resource)
 
 
-def _most_asked(setting: Setting, number: int, resource: str) -> int:
+def _most_asked(member: SimulatedMember, resource: str) -> int:
     """Return the most that a pod of a workload uses; pods of an older template that run may use more than new ones."""
     if is_of_claims(resource):
-        return _asked(setting, number, resource)
-    return max(_asked(setting, number, resource), *(asked(pod, resource) for pod in setting.kinds[number][1:]), 0)
+        return _asked(member, resource)
+    return max(_asked(member, resource), *(asked(pod, resource) for pod in member.kinds[1:]), 0)
 
 
-def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
-    return setting.claim_templates.get(number, setting.workloads[number].claim_templates)
+def _templates(member: SimulatedMember) -> tuple[Claim, ...]:
+    return member.set.claim_templates.get(member.number, member.workload.claim_templates)
 
 
-def is_alone(setting: Setting, number: int) -> bool:
+def is_alone(member: SimulatedMember) -> bool:
     """Whether no other workload of the set uses the quotas of this one."""
-    ours = set(setting.quotas[number])
-    others = (i for i in range(len(setting.pods)) if i != number and setting.most_wished(i))
-    return all(ours.isdisjoint(setting.quotas[i]) for i in others)
+    ours = set(member.quotas)
+    return all(ours.isdisjoint(other.quotas) for other in member.others if other.most_wished)
 
 
 def _amount(resource: str, amount: int) -> str:
     return show(resource.removeprefix("requests.").removeprefix("limits."), amount)
 
 
-def most_pods(setting: Setting, number: int) -> int:
+def most_pods(member: SimulatedMember) -> int:
     """Return the most pods it may have at any time: at HPA maximum, with surge, within its quotas."""
-    return _most_pods(setting)[number]
+    return _most_pods(member.set)[member.number]
 
 
-@once_per_setting
-def _most_pods(setting: Setting) -> tuple[int, ...]:
-    return tuple(_as_far_as_granted(setting, number) for number in range(len(setting.workloads)))
+@once_per_set
+def _most_pods(simulated: SimulatedSet) -> tuple[int, ...]:
+    return tuple(map(_as_far_as_granted, simulated.members))
 
 
-def _as_far_as_granted(setting: Setting, number: int) -> int:
-    if not setting.quotas[number]:
-        return setting.most_wished(number)
-    granted = cap(setting, number)
-    return setting.most_wished(number) if granted is None else min(setting.most_wished(number), granted.pods)
+def _as_far_as_granted(member: SimulatedMember) -> int:
+    if not member.quotas:
+        return member.most_wished
+    granted = cap(member)
+    return member.most_wished if granted is None else min(member.most_wished, granted.pods)
 
 
-@once_per_setting
-def capped(setting: Setting) -> Mapping[int, int]:
+@once_per_set
+def capped(simulated: SimulatedSet) -> Mapping[int, int]:
     """Return workload → exact number of its pods, for workloads that are the only users of their quotas."""
     kinds = (*SCALED, "Job")
     alone = (
         i
-        for i in quota_short(setting)
-        if setting.workloads[i].kind in kinds and not setting.running.get(i) and is_alone(setting, i)
+        for i in quota_short(simulated)
+        if simulated.workloads[i].kind in kinds and not simulated.running.get(i) and is_alone(simulated.member(i))
     )
-    return {i: granted.pods for i in alone if (granted := cap(setting, i)) is not None}
+    return {i: granted.pods for i in alone if (granted := cap(simulated.member(i))) is not None}
 
 
-def as_granted(setting: Setting, number: int) -> Workload:
-    workload, most = setting.workloads[number], capped(setting).get(number)
+def as_granted(member: SimulatedMember) -> Workload:
+    workload, most = member.workload, capped(member.set).get(member.number)
     if most is None or workload.replicas <= most:
         return workload
     return replace_record(workload, replicas=most)
 
 
-@once_per_setting
-def quota_short(setting: Setting) -> frozenset[int]:
+@once_per_set
+def quota_short(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads for which a ResourceQuota may refuse pods."""
-    return _short(setting) if setting.objects.quotas else frozenset()
+    return _short(simulated) if simulated.objects.quotas else frozenset()
 
 
-def may_be_freed(setting: Setting, event: str, number: int) -> bool:
+def may_be_freed(member: SimulatedMember, event: str) -> bool:
     """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant."""
-    if number not in quota_short(setting) or not setting.deletes(event):
+    simulated = member.set
+    if member.number not in quota_short(simulated) or not simulated.deletes(event):
         return False
-    return any(bound.node and bound.namespace == setting.pods[number].namespace for bound in setting.objects.pods)
+    return any(bound.node and bound.namespace == member.pod.namespace for bound in simulated.objects.pods)
 
 
-def _short(setting: Setting) -> frozenset[int]:
+def _short(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
     found: set[int] = set()
-    for number in (i for i, quotas in enumerate(setting.quotas) if quotas):
-        wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
-        if wished and surely_granted(setting, number) < wished:
+    for number in (i for i, quotas in enumerate(simulated.quotas) if quotas):
+        wished = max(simulated.member(number).most_wished, len(simulated.running.get(number, ())))
+        if wished and surely_granted(simulated.member(number)) < wished:
             found.add(number)
     return frozenset(found)

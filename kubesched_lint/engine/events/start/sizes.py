@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 
 _SCALE_TO = "scale-to-"
 
@@ -18,14 +18,14 @@ def scaled_to(event: str) -> int | None:
     return int(size) if size != event and size.isascii() and size.isdigit() else None
 
 
-def size_after(setting: Setting, event: str, number: int) -> int:
+def size_after(member: SimulatedMember, event: str) -> int:
     """Return the replicas after an event: those in its name, the HPA's maximum or minimum, or half without an HPA."""
     asked = scaled_to(event)
     if asked is not None:
         return asked
-    scaler = setting.scalers.get(number)
+    scaler = member.scaler
     if event == "hpa-max" and scaler is not None:
         return scaler.max_replicas
-    replicas = setting.workloads[number].replicas
+    replicas = member.workload.replicas
     least = max(scaler.min_replicas, 1) if scaler is not None else -(-replicas // 2)
     return min(least, replicas)

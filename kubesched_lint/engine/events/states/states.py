@@ -1,8 +1,8 @@
 """The state of some workloads at one moment, as counts: identical pods have no identity and no age.
 
 A *slot* is a class of identical pods: one revision of a workload, or one ordinal of it, and whether the pods become
-ready after they are bound (they do unless a story says otherwise). A State holds, per node, how many pods of each slot
-are bound there and how many DaemonSet pods wait for it, and, for no particular node, how many other pods wait.
+ready after they are bound (they do unless a timeline says otherwise). A State holds, per node, how many pods of each
+slot are bound there and how many DaemonSet pods wait for it, and, for no particular node, how many other pods wait.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SETTLED = 0
 """Waiting: the scheduler tried it, and any event that lets it run will requeue it."""
 FRESH = 1
 """Waiting: created in this phase; the scheduler may try it at any moment."""
-# From 2 on: waiting, could run, but no event requeued it since it could (see lifecycle.hints).
+# From 2 on: waiting, could run, but no event requeued it since it could (see ``transitions.hints``).
 
 LEAVING = -1
 """The position of pods whose node is gone."""
@@ -45,7 +45,7 @@ class State(NamedTuple):
     orphans: Queue = ()
     """Waiting DaemonSet pods whose node is gone, until their controller syncs again."""
     volumes: tuple[tuple[str, str, int], ...] = ()
-    """(namespace, claim, number of its volume in the PodTypes), for claims that were bound in this story."""
+    """(namespace, claim, number of its volume in the PodTypes), for claims that were bound in this timeline."""
     draining: bool = False
     """Whether a drain is still evicting pods."""
     leaving: Held = ()
@@ -91,7 +91,7 @@ class Missing(Struct):
 
 
 class PodTypes:
-    """All workloads of a story and their revisions, append-only; a slot number is an index into ``slots``."""
+    """All workloads of a timeline and their revisions, append-only; a slot number is an index into ``slots``."""
 
     def __init__(self) -> None:
         self.revisions: list[list[Workload]] = []
@@ -381,7 +381,7 @@ def _added(held: Held, slot: int, change: int) -> Held:
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
-    """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``standing``)."""
+    """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``pods_by_node``)."""
     at = bisect_left(queue, (slot, status))
     here = at < len(queue) and queue[at][:2] == (slot, status)
     number = change + (queue[at][2] if here else 0)

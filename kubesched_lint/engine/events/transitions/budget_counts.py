@@ -14,7 +14,7 @@ from kubesched_lint.engine.model.policy import DisruptionBudget
 class Phase(Protocol):
     """What ``transitions.Transitions`` knows of a phase."""
 
-    oracle: PlacementModel
+    model: PlacementModel
     pod_types: PodTypes
     desired_states: tuple[DesiredState, ...]
 
@@ -61,7 +61,7 @@ class BudgetCounts:
         """Find the budgets of the slots that are new since the last question."""
         every = len(self._transitions.pod_types.slots) if self.budgets else 0
         for slot in range(len(self._guards), every):
-            pod = self._transitions.oracle.pod(slot)
+            pod = self._transitions.model.pod(slot)
             found = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
             self._guards.append(found)
             for budget in found:

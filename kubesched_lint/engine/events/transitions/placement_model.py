@@ -44,7 +44,10 @@ _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
 class PlacementModel:
-    """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
+    """An model, asked about any state: results depend on the arguments only.
+
+    Inside, one mutable ClusterState moves from State to State.
+    """
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ Wakes = Callable[[Pod, frozenset[str]], bool]
 
 
 def not_requeued(
-    oracle: PlacementModel,
+    model: PlacementModel,
     before: State,
     later: PlacementModel,
     after: State,
@@ -23,19 +23,19 @@ def not_requeued(
     """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
 
     The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
-    the ``later`` oracle to the position before.
+    the ``later`` model to the position before.
     """
     found = [after]
     queues = [(-1, after.waiting), *enumerate(after.pinned)]
     for position, queue in queues:
         there = position if position < 0 or origin is None else origin[position]
         for slot, status, count in queue:
-            if status > FRESH or oracle.may_run(before, slot, there) or not later.may_run(after, slot, position):
+            if status > FRESH or model.may_run(before, slot, there) or not later.may_run(after, slot, position):
                 continue
-            rejected_by = oracle.diagnosis(before, slot, there).rejected_by
-            if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):
+            rejected_by = model.diagnosis(before, slot, there).rejected_by
+            if not rejected_by or wakes(model.pod(slot, there), rejected_by):
                 continue
-            missed = oracle.pod_types.missed(rejected_by)
+            missed = model.pod_types.missed(rejected_by)
             apart = [_restated(s, position, slot, status, missed, count) for s in found]
             found = apart if status == SETTLED else [*found, *apart]
     yield from found

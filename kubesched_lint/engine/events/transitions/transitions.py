@@ -61,20 +61,20 @@ class Transitions:
 
     def __init__(
         self,
-        oracle: PlacementModel,
+        model: PlacementModel,
         desired_states: Iterable[DesiredState],
         precedence: Mapping[int, int] | None = None,
     ) -> None:
         """``precedence``: random courses try pods of the workloads with the lowest value first."""
-        self.oracle = oracle
-        self.pod_types = oracle.pod_types
-        self._queue = SchedulingQueue(oracle.pod_types, precedence or {}, len(oracle.index))
-        self._budgets = BudgetCounts(self, oracle.objects.budgets)
-        self._version = oracle.cluster.kubernetes_version
+        self.model = model
+        self.pod_types = model.pod_types
+        self._queue = SchedulingQueue(model.pod_types, precedence or {}, len(model.index))
+        self._budgets = BudgetCounts(self, model.objects.budgets)
+        self._version = model.cluster.kubernetes_version
         self.desired_states = tuple(desired_states)
         self._desired = {w.workload: w for w in self.desired_states}
-        self.may_miss = oracle.may_miss()
-        self._daemons = {w.workload: oracle.daemons(w) for w in self.desired_states if self._kind(w) == "DaemonSet"}
+        self.may_miss = model.may_miss()
+        self._daemons = {w.workload: model.daemons(w) for w in self.desired_states if self._kind(w) == "DaemonSet"}
 
     def _kind(self, desired: DesiredState) -> str:
         return desired.spec.kind
@@ -122,7 +122,7 @@ class Transitions:
     def _idle(self, state: State) -> Nothing:
         """Return the workloads that are known to delete no pod; it grows until another state is shown."""
         self.counts(state)
-        return self.oracle.standing.nothing_to_delete
+        return self.model.standing.nothing_to_delete
 
     def _any_way(self, desired: DesiredState, state: State, random: Random) -> Way | None:
         """Return a random way in which a controller may delete pods: of equal pods, each is as likely as the others."""
@@ -136,11 +136,11 @@ class Transitions:
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
         for slot, status, position in self._queue.in_turn(state, random):
-            candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
+            candidate_nodes = self.model.candidate_nodes(state, slot, position)
             if candidate_nodes:
-                chosen = self.oracle.symmetry.first_alike(state, random.choice(candidate_nodes))
+                chosen = self.model.symmetry.first_alike(state, random.choice(candidate_nodes))
                 return self._bound_to(state, slot, status, chosen, pinned=position >= 0)
-            eviction = self.oracle.any_eviction(state, slot, position, partial(self._allowed, state), random)
+            eviction = self.model.any_eviction(state, slot, position, partial(self._allowed, state), random)
             if eviction is not None:
                 return random.choice(list(self._preempt(state, slot, status, eviction, pinned=position >= 0)))
         return None
@@ -154,7 +154,7 @@ class Transitions:
     def settle(self, state: State, slot: int = -1) -> State:
         """Return the state after controllers created pods; with ``slot``, only that of its workload, which changed."""
         desired_states = self.desired_states if slot < 0 else (self._desired[self.pod_types.slots[slot].workload],)
-        standing = self.oracle.standing
+        standing = self.model.standing
         nothing = standing.nothing_to_create
         before = None
         while before is not state:
@@ -171,29 +171,29 @@ class Transitions:
     # --- the scheduler ----------------------------------------------------------------------------------------------
 
     def bindings(self, state: State) -> Iterator[Move]:
-        oracle = self.oracle
+        model = self.model
         done = set()
         for slot, status, _ in sorted(state.waiting, key=lambda q: q[1] != FRESH):
             if status > FRESH or slot in done:
                 continue
             done.add(slot)
-            candidate_nodes = oracle.candidate_nodes(state, slot)
-            for position in oracle.symmetry.distinct(state, candidate_nodes):
+            candidate_nodes = model.candidate_nodes(state, slot)
+            for position in model.symmetry.distinct(state, candidate_nodes):
                 yield from self._bind(state, slot, status, position, pinned=False)
-            if oracle.preempting and not candidate_nodes:
+            if model.preempting and not candidate_nodes:
                 yield from self._preemptions(state, slot, status)
-        symmetric = oracle.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
+        symmetric = model.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
         for position in symmetric:
             for slot, status, _ in state.pinned[position]:
-                if status <= FRESH and oracle.candidate_nodes(state, slot, position):
+                if status <= FRESH and model.candidate_nodes(state, slot, position):
                     yield from self._bind(state, slot, status, position, pinned=True)
-                elif status <= FRESH and oracle.preempting:
+                elif status <= FRESH and model.preempting:
                     yield from self._preemptions(state, slot, status, position)
 
     def _preemptions(self, state: State, slot: int, status: int, pinned: int = -1) -> Iterator[Move]:
         """Yield the moves in which the pod takes the place of victims, whose controllers recreate them."""
-        found = self.oracle.evictions(state, slot, pinned)
-        distinct = frozenset(self.oracle.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
+        found = self.model.evictions(state, slot, pinned)
+        distinct = frozenset(self.model.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
         for eviction in found:
             if eviction.position in distinct:
                 yield from self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
@@ -211,16 +211,16 @@ class Transitions:
     def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Iterator[Move]:
         """Yield the binding once for each choice of devices that the search knows; a course knows one."""
         there = slot
-        if self.oracle.unreachable >> position & 1 and not pinned:
+        if self.model.unreachable >> position & 1 and not pinned:
             there = self.pod_types.stranded(slot, terminating=False)
         after = with_bound(state, position, there, 1)
         if pinned:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
-            volumes = self.oracle.volumes_after(state, slot, position)
+            volumes = self.model.volumes_after(state, slot, position)
             after = with_waiting(after, slot, status, -1)
             after = after if volumes is after.volumes else after._replace(volumes=volumes)
-        for known in self.oracle.with_devices(after):
+        for known in self.model.with_devices(after):
             yield self._bound(state, known, slot, position)
 
     def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
@@ -229,18 +229,18 @@ class Transitions:
             return after
         for position, queue in enumerate(before.pinned):
             for slot, _, _ in queue:
-                if wakes(self.oracle.pod(slot, position), self.oracle.diagnosis(before, slot, position).rejected_by):
+                if wakes(self.model.pod(slot, position), self.model.diagnosis(before, slot, position).rejected_by):
                     after = self.synced(after, slot)
         return after
 
     def _bound(self, before: State, after: State, slot: int, position: int) -> Move:
         if after.orphans:
-            come = self.oracle.pod(slot)
-            after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.oracle.cluster))
+            come = self.model.pod(slot)
+            after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.model.cluster))
         if self.may_miss:
-            come = self.oracle.pod(slot)
-            self.oracle.show(after)
-            after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.oracle.cluster))
+            come = self.model.pod(slot)
+            self.model.show(after)
+            after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.model.cluster))
         return Step("bind", slot, position), self.settle(after, slot) if self._may_follow(slot) else after
 
     def _may_follow(self, slot: int) -> bool:
@@ -256,17 +256,17 @@ class Transitions:
 
     def woken(self, before: State, after: State, gone: tuple[int, ...]) -> Iterator[State]:
         """Yield the states after the deletion of bound pods (slots ``gone``): waiting pods are requeued, or miss it."""
-        pods = [self.oracle.pod(slot) for slot in gone]
-        cluster = self.oracle.cluster
+        pods = [self.model.pod(slot) for slot in gone]
+        cluster = self.model.cluster
 
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
             return any(wakes_on_delete(pod, by, g, cluster) for g in pods)
 
         if gone and after.orphans:
             after = self.looked_at(before, after, wakes)
-        for known in self.oracle.with_devices(after):
+        for known in self.model.with_devices(after):
             if gone and self.may_miss:
-                yield from not_requeued(self.oracle, before, self.oracle, self._with_statuses(known, wakes), wakes)
+                yield from not_requeued(self.model, before, self.model, self._with_statuses(known, wakes), wakes)
             else:
                 yield known
 
@@ -275,11 +275,11 @@ class Transitions:
         if not any(s > FRESH for q in (state.waiting, *state.pinned) for _, s, _ in q):
             return state
         for slot, status, count in state.waiting:
-            if status > FRESH and wakes(self.oracle.pod(slot), self.pod_types.reasons[status - 2]):
+            if status > FRESH and wakes(self.model.pod(slot), self.pod_types.reasons[status - 2]):
                 state = with_waiting(with_waiting(state, slot, status, -count), slot, FRESH, count)
         for position, queue in enumerate(state.pinned):
             for slot, status, count in queue:
-                if status > FRESH and wakes(self.oracle.pod(slot, position), self.pod_types.reasons[status - 2]):
+                if status > FRESH and wakes(self.model.pod(slot, position), self.pod_types.reasons[status - 2]):
                     state = with_pinned(state, position, slot, status, -count)
                     state = with_pinned(state, position, slot, FRESH, count)
         return state
@@ -304,7 +304,7 @@ class Transitions:
 
     def counts(self, state: State) -> PodCounts:
         """Return the bound and waiting pods per slot; valid until the next call with another state."""
-        return self.oracle.standing.show(state)
+        return self.model.standing.show(state)
 
     def _created(self, desired: DesiredState, state: State, counts: PodCounts) -> State:
         """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
@@ -357,7 +357,7 @@ class Transitions:
     def _ways(self, desired: DesiredState, state: State, among: Draws = draws) -> Iterator[Way]:
         """Yield each way in which the controller may delete pods; ``among`` chooses between equal pods."""
         counts = self.counts(state)
-        nothing = self.oracle.standing.nothing_to_delete
+        nothing = self.model.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
         acts = False
@@ -374,11 +374,11 @@ class Transitions:
             yield from (partial(daemons.deleted, state, option) for option in daemons.options(state))
         elif kind == "StatefulSet":
             if (
-                self.oracle.unreachable
+                self.model.unreachable
                 and stateful.is_pooled(desired)
                 and stateful.is_torn_apart(self.pod_types, desired, state)
             ):
-                self.oracle.gave_up = True  # which ordinals terminate is not known
+                self.model.gave_up = True  # which ordinals terminate is not known
             for found in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
                 yield partial(_found, found)
         elif changes := self._resizing(desired, counts):

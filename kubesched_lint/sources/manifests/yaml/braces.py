@@ -12,9 +12,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.sources.manifests.limits import LONGEST_SEARCHED
+from kubesched_lint.sources.manifests.limits import LONGEST_SEARCHED, MOST_DEPTH
 
-_DEEP = 200
 _LONG = 1_000
 """Characters of a key: YAML takes up to 1,024."""
 _BLANK = " \t\r\n"
@@ -31,7 +30,7 @@ class NotJsonError(ValueError):
 def value_of(text: str) -> tuple[dict[str, Any], int]:
     """Return the object of a document, and the offset where it begins. Raises NotJsonError."""
     start = _start(text)
-    if text.count("{") + text.count("[") > _DEEP:
+    if text.count("{") + text.count("[") > MOST_DEPTH:
         raise NotJsonError
     try:
         value, end = _STRICT.raw_decode(text, start)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.base.places import Path, Span
 from kubesched_lint.sources.manifests.limits import MOST_PARTS
 from kubesched_lint.sources.manifests.yaml.braces import NotJsonError, place_of
-from kubesched_lint.sources.manifests.yaml.fast_places import find
+from kubesched_lint.sources.manifests.yaml.fast_places import Items, Range, find
 
 if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.yaml.fast_places import Items, Range
     from kubesched_lint.sources.manifests.yaml.full_reader import Node
 
 _REMEMBERED = 256

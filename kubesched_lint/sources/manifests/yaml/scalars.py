@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from struct import pack, unpack
 
 Scalar = str | int | float | bool | None
@@ -123,7 +123,7 @@ def tagged(tag: str, text: str) -> Scalar:
 
 def _binary(text: str) -> str:
     try:
-        return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+        return a2b_base64("".join(text.split()), strict_mode=True).decode("utf-8", "replace")
     except ValueError:
         raise ScalarError("!!binary without valid base64: kubectl refuses it") from None
 

@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.nodes.index import AMPLE
 from kubesched_lint.engine.cluster.pods.running import HASH
 from kubesched_lint.engine.cluster.revisions import by_revision
 from kubesched_lint.engine.controllers.statefulset import claim_name
-from kubesched_lint.engine.events.start.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.engine.events.start.simulated_set import UNKNOWN_CLASS, SimulatedSet
 from kubesched_lint.engine.model.decode.nodes import decode_pod_object
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import Node
@@ -30,8 +30,8 @@ from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 
 @once_per_world
-def setting_of(world: World) -> Setting:
-    """Return the setting without CronJobs (their schedule is unknown) and Deployments paused during a rollout."""
+def simulated_set_of(world: World) -> SimulatedSet:
+    """Return the set without CronJobs (their schedule is unknown) and Deployments paused during a rollout."""
     cluster = world.cluster
     assert cluster is not None, "a simulation needs nodes"
     amid = amid_rollout(world)
@@ -53,7 +53,7 @@ def setting_of(world: World) -> Setting:
     kept = frozenset(
         i for i, new in changing.items() if new is None and looks_unchanged(world.member(ordered[i]), running[i])
     )
-    found = Setting(
+    found = SimulatedSet(
         tuple(_nodes(world, cluster)),
         replace(
             objects,
@@ -80,7 +80,7 @@ def setting_of(world: World) -> Setting:
 
 
 def simulated(world: World) -> Sequence[Workload]:
-    """Return the workloads of a setting, in its order: no CronJobs, and no Deployments paused during a rollout."""
+    """Return the workloads of a set, in its order: no CronJobs, and no Deployments paused during a rollout."""
     amid = set(amid_rollout(world))
     return [w for w in world.order.workloads if w.kind != "CronJob" and w not in amid]
 

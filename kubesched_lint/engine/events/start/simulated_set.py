@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from operator import or_
 from typing import Any, TypeVar
@@ -42,7 +42,7 @@ UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFir
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
 
-class Setting(Struct, frozen=True, dict=True):
+class SimulatedSet(Struct, frozen=True, dict=True):
     """Nodes, the pods of others, and the workloads in the order in which they are applied."""
 
     nodes: tuple[Node, ...]
@@ -89,7 +89,15 @@ class Setting(Struct, frozen=True, dict=True):
     rivals: frozenset[int] | None = None
     """The workloads whose pods may be beside those of the one that is asked about; None: all."""
 
-    def memo(self, build: Callable[[Setting], T]) -> T:
+    def member(self, number: int) -> SimulatedMember:
+        """Return the workload at a place in ``workloads``."""
+        return SimulatedMember(self, number)
+
+    @property
+    def members(self) -> Sequence[SimulatedMember]:
+        return [SimulatedMember(self, number) for number in range(len(self.workloads))]
+
+    def memo(self, build: Callable[[SimulatedSet], T]) -> T:
         """Return ``build(self)``, computed once."""
         if build not in self._answers:
             self._answers[build] = build(self)
@@ -124,8 +132,8 @@ class Setting(Struct, frozen=True, dict=True):
         return frozenset(i for i, decision in self.decisions.items() if decision.refusal is not None)
 
     @cached_property
-    def created(self) -> Setting:
-        """This setting without the refused workloads; their running pods count as pods of others."""
+    def created(self) -> SimulatedSet:
+        """This set without the refused workloads; their running pods count as pods of others."""
         if not self.refused:
             return self
         kept = [i for i in range(len(self.workloads)) if i not in self.refused]
@@ -133,33 +141,35 @@ class Setting(Struct, frozen=True, dict=True):
         return replace(
             self._among(kept),
             objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
-            going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
+            going=tuple(
+                b for i in sorted(self.refused) if self.member(i).may_lose_pods for b in self.running.get(i, ())
+            ),
         )
 
-    def among(self, kept: Sequence[int]) -> Setting:
-        """Return the setting of some workloads, renumbered, without the others and their pods."""
+    def among(self, kept: Sequence[int]) -> SimulatedSet:
+        """Return the set of some workloads, renumbered, without the others and their pods."""
         pods, usable, quotas = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable, self.quotas))
         return self._sharing(self._among(kept), pods=pods, usable=usable, quotas=quotas)
 
-    def part(self, kept: Sequence[int], **facts: Any) -> Setting:
-        """Return the setting of some workloads, renumbered, in which some ``facts`` (fields) differ."""
+    def part(self, kept: Sequence[int], **facts: Any) -> SimulatedSet:
+        """Return the set of some workloads, renumbered, in which some ``facts`` (fields) differ."""
         return replace(self._among(kept), **facts)
 
-    def beside(self, rivals: Iterable[int]) -> Setting:
-        """Return the setting in which only these workloads have pods beside the one that is asked about.
+    def beside(self, rivals: Iterable[int]) -> SimulatedSet:
+        """Return the set in which only these workloads have pods beside the one that is asked about.
 
         It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
         found = replace(self, rivals=frozenset(rivals))
         return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
-    def _sharing(self, found: Setting, **own: object) -> Setting:
-        """Return ``found``, a setting on the same nodes, with what these two share."""
+    def _sharing(self, found: SimulatedSet, **own: object) -> SimulatedSet:
+        """Return ``found``, a set on the same nodes, with what these two share."""
         shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
         found.__dict__.update(shared | own)
         return found
 
-    def _among(self, kept: Sequence[int]) -> Setting:
+    def _among(self, kept: Sequence[int]) -> SimulatedSet:
         return replace(
             self,
             workloads=tuple(self.workloads[i] for i in kept),
@@ -174,11 +184,6 @@ class Setting(Struct, frozen=True, dict=True):
             claim_templates=_renumbered(self.claim_templates, kept),
             decisions=_renumbered(self.decisions, kept),
         )
-
-    def _takes_away(self, number: int) -> bool:
-        """Whether its controller may delete running pods, in a rollout or because there are too many."""
-        rolls = self.workloads[number].kind in ROLLED_OUT and self.changes.get(number, True) is not False
-        return rolls or len(self.running.get(number, ())) > self.wanted(number)
 
     @cached_property
     def index(self) -> NodeIndex:
@@ -197,7 +202,7 @@ class Setting(Struct, frozen=True, dict=True):
 
     @cached_property
     def rooms(self) -> dict[Hashable, Any]:
-        """The cache of the room beside the pods of others (see ``room_of``), shared by settings of fewer workloads."""
+        """The cache of the room beside the pods of others (see ``room_of``), shared by sets of fewer workloads."""
         return {}
 
     @cached_property
@@ -220,12 +225,9 @@ class Setting(Struct, frozen=True, dict=True):
         found = static_feasible(pod, self.index)
         return found & targets(pod, self.index)[0] if workload.kind == "DaemonSet" else found
 
-    def wanted(self, number: int) -> int:
-        """Return how many pods a workload wants."""
-        return self._wanted[number]
-
     @cached_property
-    def _wanted(self) -> tuple[int, ...]:
+    def wanted(self) -> tuple[int, ...]:
+        """Per workload: how many pods it wants."""
         return tuple(
             targets(pod, self.index)[0].bit_count() if w.kind == "DaemonSet" else w.replicas
             for w, pod in zip(self.workloads, self.pods, strict=True)
@@ -238,41 +240,23 @@ class Setting(Struct, frozen=True, dict=True):
             return ((),) * len(self.workloads)
         return tuple(self.admission.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
 
-    def most_wished(self, number: int) -> int:
-        """Return the most pods that a workload may want during any event, quotas aside."""
-        return self._most_wished[number]
-
     @cached_property
-    def _most_wished(self) -> tuple[int, ...]:
-        return tuple(map(self._count_most, range(len(self.workloads))))
+    def most_wished(self) -> tuple[int, ...]:
+        """Per workload: the most pods that it may want during any event, quotas aside."""
+        return tuple(map(self._count_most, self.members))
 
-    def _count_most(self, number: int) -> int:
-        wanted = self.wanted(number)
-        scaler = self.scalers.get(number)
-        if scaler is not None:
-            wanted = max(wanted, scaler.max_replicas)
-        wanted = max(wanted, *self.scaled.get(number, (0,)))
-        if self.supposed is not None:
-            wanted = max(wanted, self.supposed.sizes.get(number, 0))
-        return self.with_surge(number, wanted)
-
-    def with_surge(self, number: int, wanted: int) -> int:
-        """Return the most pods that a rollout of a workload of this size may want."""
-        workload = self.workloads[number]
-        if workload.kind == "Deployment":
-            return wanted + rolling_bounds(workload.strategy, wanted)[0]
-        return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
-
-    def guards(self, number: int) -> Sequence[DisruptionBudget]:
-        """Return the budgets that select the pods of a workload."""
-        return self._guards[number]
+    def _count_most(self, member: SimulatedMember) -> int:
+        most = max(member.wanted, *member.scaled, 0 if member.scaler is None else member.scaler.max_replicas)
+        supposed = 0 if self.supposed is None else self.supposed.sizes.get(member.number, 0)
+        return member.with_surge(max(most, supposed))
 
     def is_alone(self, budget: DisruptionBudget) -> bool:
         """Whether a budget selects the pods of one workload only."""
         return self._guarded[budget] == 1
 
     @cached_property
-    def _guards(self) -> Sequence[Sequence[DisruptionBudget]]:
+    def budgets(self) -> Sequence[Sequence[DisruptionBudget]]:
+        """Per workload: the budgets that select its pods."""
         found: list[list[DisruptionBudget]] = [[] for _ in self.pods]
         for budget in self.objects.budgets:
             for number in self.selection.of(budget.selector, budget.namespace) if budget.selector is not None else ():
@@ -282,7 +266,7 @@ class Setting(Struct, frozen=True, dict=True):
     @cached_property
     def _guarded(self) -> Mapping[DisruptionBudget, int]:
         """Budget → number of workloads that it guards."""
-        return Counter(budget for guards in self._guards for budget in guards)
+        return Counter(budget for guards in self.budgets for budget in guards)
 
     @cached_property
     def kinds(self) -> tuple[tuple[Pod, ...], ...]:
@@ -318,29 +302,6 @@ class Setting(Struct, frozen=True, dict=True):
         """Finds the workloads whose pods a term or a selector selects."""
         return PodSelection(self.pods, self.cluster)
 
-    def _per_node(self, workload: Workload) -> int:
-        return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
-
-    # --- what runs already ------------------------------------------------------------------------------------------
-
-    def keeps(self, number: int) -> int:
-        """Return how many running pods stay and count while no template changes and no more are wanted.
-
-        A DaemonSet counts one pod on each node that should have one.
-        """
-        at = [b.node for b in self.running.get(number, ()) if b.node in self.index.positions and not b.terminating]
-        if self.workloads[number].kind != "DaemonSet":
-            return len(at)
-        return (self.index.named(at) & targets(self.pods[number], self.index)[0]).bit_count()
-
-    def is_settled(self, number: int) -> bool:
-        """Whether all its running pods are of one revision."""
-        return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
-
-    def is_template_unknown(self, number: int) -> bool:
-        """Whether it is unknown if the manifest of a workload changes its running pods."""
-        return bool(self.running.get(number)) and self.changes.get(number, True) is None
-
     @cached_property
     def reach(self) -> tuple[NodeSet, ...]:
         """Per workload: the nodes that it may ever use, and those where it already runs."""
@@ -351,38 +312,176 @@ class Setting(Struct, frozen=True, dict=True):
         )
 
 
-def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
-    """Return ``build`` with its result cached for each setting."""
+class SimulatedMember(Struct, frozen=True, eq=False, gc=False):
+    """One of the workloads of a set, and what is known of it there."""
+
+    set: SimulatedSet
+    number: int
+    """Its place in ``set.workloads``."""
+
+    @property
+    def workload(self) -> Workload:
+        return self.set.workloads[self.number]
+
+    @property
+    def pod(self) -> Pod:
+        """Its admitted pod."""
+        return self.set.pods[self.number]
+
+    @property
+    def kinds(self) -> tuple[Pod, ...]:
+        """Its pod, and running pods with other templates."""
+        return self.set.kinds[self.number]
+
+    @property
+    def usable(self) -> NodeSet:
+        """The nodes where its pods may ever be."""
+        return self.set.usable[self.number]
+
+    @property
+    def reach(self) -> NodeSet:
+        """The nodes that it may ever use, and those where it already runs."""
+        return self.set.reach[self.number]
+
+    @property
+    def quotas(self) -> tuple[ResourceQuota, ...]:
+        """The quotas that count its pods."""
+        return self.set.quotas[self.number]
+
+    @property
+    def budgets(self) -> Sequence[DisruptionBudget]:
+        """The budgets that select its pods."""
+        return self.set.budgets[self.number]
+
+    @property
+    def decision(self) -> Decision | None:
+        """Why the API server creates none of its pods, or may not; None: it creates them."""
+        return self.set.decisions.get(self.number)
+
+    @property
+    def claim_templates(self) -> tuple[Claim, ...]:
+        return self.set.claim_templates.get(self.number, ())
+
+    @property
+    def looks_unchanged(self) -> bool:
+        """Whether ``changes_template`` is False only because nothing that the running pods show is to change."""
+        return self.number in self.set.looks_unchanged
+
+    @property
+    def never_ready(self) -> bool:
+        """Whether the pods that an event creates for it never become ready."""
+        return self.number in self.set.never_ready
+
+    @property
+    def others(self) -> Iterator[SimulatedMember]:
+        return (other for other in self.set.members if other.number != self.number)
+
+    # --- how many pods it wants -------------------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> int:
+        return self.set.wanted[self.number]
+
+    @property
+    def most_wished(self) -> int:
+        """The most pods that it may want during any event, quotas aside."""
+        return self.set.most_wished[self.number]
+
+    @property
+    def scaler(self) -> Autoscaler | None:
+        return self.set.scalers.get(self.number)
+
+    @property
+    def scaled(self) -> tuple[int, ...]:
+        """The numbers of replicas to which a user plans to scale it."""
+        return self.set.scaled.get(self.number, ())
+
+    def with_surge(self, wanted: int) -> int:
+        """Return the most pods that a rollout of it may want at this size."""
+        workload = self.workload
+        if workload.kind == "Deployment":
+            return wanted + rolling_bounds(workload.strategy, wanted)[0]
+        surges = workload.kind == "DaemonSet" and daemon_bounds(workload.strategy, 1)[0]
+        return wanted * 2 if surges else wanted
+
+    # --- what runs already ------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> tuple[BoundPod, ...]:
+        """Its running pods, older revisions first."""
+        return self.set.running.get(self.number, ())
+
+    @property
+    def changes_template(self) -> bool | None:
+        """Whether the manifest changes the template of what runs; None: unknown. True where nothing runs."""
+        return self.set.changes.get(self.number, True)
+
+    @property
+    def returning(self) -> tuple[Pod, ...]:
+        """Pods that ran before, with volumes, and whose successors are all that it wants now."""
+        return self.set.returning.get(self.number, ())
+
+    @property
+    def kept(self) -> int:
+        """How many running pods stay and count while no template changes and no more are wanted.
+
+        A DaemonSet counts one pod on each node that should have one.
+        """
+        index = self.set.index
+        at = [b.node for b in self.running if b.node in index.positions and not b.terminating]
+        if self.workload.kind != "DaemonSet":
+            return len(at)
+        return (index.named(at) & targets(self.pod, index)[0]).bit_count()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all its running pods are of one revision."""
+        return len({revision_of(self.workload, b) for b in self.running}) <= 1
+
+    @property
+    def is_template_unknown(self) -> bool:
+        """Whether it is unknown if the manifest changes its running pods."""
+        return bool(self.running) and self.changes_template is None
+
+    @property
+    def may_lose_pods(self) -> bool:
+        """Whether its controller may delete running pods, in a rollout or because there are too many."""
+        rolls = self.workload.kind in ROLLED_OUT and self.changes_template is not False
+        return rolls or len(self.running) > self.wanted
+
+
+def once_per_set(build: Callable[[SimulatedSet], T]) -> Callable[[SimulatedSet], T]:
+    """Return ``build`` with its result cached for each set."""
 
     @wraps(build)
-    def remembered(setting: Setting) -> T:
-        return setting.memo(build)
+    def remembered(simulated: SimulatedSet) -> T:
+        return simulated.memo(build)
 
     return remembered
 
 
-def once_per_workload(build: Callable[[Setting, int], T]) -> Callable[[Setting, int], T]:
-    """Return ``build`` with its result cached for each setting and number of a workload."""
+def once_per_member(build: Callable[[SimulatedMember], T]) -> Callable[[SimulatedMember], T]:
+    """Return ``build`` with its result cached for each workload of a set."""
 
-    @once_per_setting
-    def known(setting: Setting) -> dict[int, T]:
+    @once_per_set
+    def known(simulated: SimulatedSet) -> dict[int, T]:
         return {}
 
     @wraps(build)
-    def remembered(setting: Setting, number: int) -> T:
-        found = known(setting)
-        if number not in found:
-            found[number] = build(setting, number)
-        return found[number]
+    def remembered(member: SimulatedMember) -> T:
+        answers = known(member.set)
+        if member.number not in answers:
+            answers[member.number] = build(member)
+        return answers[member.number]
 
     return remembered
 
 
-@once_per_setting
-def zones(setting: Setting) -> dict[str, list[str]]:
+@once_per_set
+def zones(simulated: SimulatedSet) -> dict[str, list[str]]:
     """Return zone → names of its nodes."""
     found: dict[str, list[str]] = {}
-    for node in setting.nodes:
+    for node in simulated.nodes:
         if ZONE in node.labels:
             found.setdefault(node.labels[ZONE], []).append(node.name)
     return found

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import BAD, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.counted import stuck_at
-from kubesched_lint.engine.events.start.setting import Setting
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import simulated
+from kubesched_lint.engine.placing.simulated_set import simulated
 from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.others.neighbours import open_beside
@@ -50,8 +50,11 @@ class BadEnd(Struct, frozen=True):
 def bad_end(it: Member, event: str) -> BadEnd | None:
     """Return the proven bad end of an event for a workload; None if there is none, or if it is not simulated.
 
-    What the API server refuses is not there, as in ``simulate``.
+    What the API server refuses is not there, as in ``simulate``. Who removes a scheduling gate is not in these files:
+    the rule about gates tells of it.
     """
+    if it.pod.scheduling_gates:
+        return None
     world = accepted(it.world)
     if it.workload.kind != "CronJob":
         return _ends(world).of(it, event)
@@ -142,8 +145,8 @@ class _Ends:
         """Whether counting proves that no rollout of a workload ends at any of these numbers of pods."""
         number = self._numbers.get(it.workload)
         place = None if number is None else self._table.matrix.place(number)
-        setting = self._table.matrix.setting
-        return place is not None and all(stuck_at(setting, place, size) for size in sizes)
+        simulated = self._table.matrix.simulated
+        return place is not None and all(stuck_at(simulated.member(place), size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
         cells = self._table.bad_end(event, number)
@@ -159,8 +162,8 @@ class _Ends:
         return BadEnd(left, unless) if unless else None
 
 
-def _as_it_is(setting: Setting) -> Setting:
-    return setting
+def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
+    return simulated
 
 
 @once_per_world

@@ -11,7 +11,7 @@ from kubesched_lint.engine.scenario.device_premises import device_premise
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.devices.room import DeviceRoom, Request
-from kubesched_lint.findings import Evidence, proof
+from kubesched_lint.findings import Evidence, Hazard, proof
 
 _READ = re.compile(
     r"""device\.(?:attributes|capacity)\s*\[\s*["']([^"']+)["']\s*\]\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])"""
@@ -24,6 +24,19 @@ def place_of(request: Request, within: Path = ()) -> tuple[Path, Source | None]:
     asked = request.main.asked
     at, source = asked.place
     return (at, None) if source is None else (asked.path_of(within), source)
+
+
+def at_request(
+    request: Request,
+    evidence: Evidence,
+    values: Mapping[str, object],
+    cause: str,
+    within: Path = (),
+    variant: str = "default",
+) -> Hazard:
+    """Return the hazard of a request at the line to blame: the part of it that ``within`` leads to."""
+    at, source = place_of(request, within)
+    return Hazard(at=at, source=source, evidence=evidence, values=values, cause=cause, variant=variant)
 
 
 def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesched_lint.checks._reasons import is_uncreated, reason
 from kubesched_lint.engine.answers.event_bounds import PORTS
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
@@ -14,7 +13,8 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
 from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
 from kubesched_lint.engine.scenario.world import Member
-from kubesched_lint.explaining.bad_ends import BadEnd
+from kubesched_lint.explaining.ends.bad_ends import BadEnd
+from kubesched_lint.explaining.ends.reasons import is_uncreated, reason
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, proof
 
 UNLESS = "unless"

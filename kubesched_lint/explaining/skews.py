@@ -7,16 +7,16 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kubesched_lint.checks._limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.limits import MOST_PODS
 from kubesched_lint.engine.events.start.sizes import scale_event
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.setting import setting_of
+from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.skew import Skew, skews
 from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.explaining.limits import MOST_AT_ONCE, MOST_NODES, MOST_WORKLOADS
 
 _RUNS_OF_A_ROLLOUT, _RUNS_OF_SCALING = 5, 10
 
@@ -32,11 +32,11 @@ def rollouts_of(it: Member) -> Sequence[Skew]:
         if it.workload.ref not in _simulated_alone(world):
             return ()
         world = world.with_workloads((it.workload,))
-    setting = setting_of(world)
-    number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
-    if setting.workloads[number].replicas > MOST_PODS:
+    simulated = simulated_set_of(world)
+    number = next(i for i, w in enumerate(simulated.workloads) if w.ref == it.workload.ref)
+    if simulated.workloads[number].replicas > MOST_PODS:
         return ()
-    return tuple(skews(setting, number, runs=_RUNS_OF_A_ROLLOUT, only="rollout"))
+    return tuple(skews(simulated.member(number), runs=_RUNS_OF_A_ROLLOUT, only="rollout"))
 
 
 @once_per_world
@@ -56,11 +56,11 @@ def ends_of_scaling(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     large = len(it.world.manifests.workloads) > MOST_WORKLOADS or len(it.world.index) > MOST_NODES or high > MOST_PODS
     if large or it.world.pools:
         return ()
-    start = setting_of(it.world)
+    start = simulated_set_of(it.world)
     number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)
     if number is None:
         return ()
     sized = list(start.workloads)
     sized[number] = replace(sized[number], replicas=high)
-    setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
-    return tuple(skews(setting, number, runs=_RUNS_OF_SCALING, only=scale_event(low)))
+    simulated = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
+    return tuple(skews(simulated.member(number), runs=_RUNS_OF_SCALING, only=scale_event(low)))

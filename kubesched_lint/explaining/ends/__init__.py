@@ -1,0 +1,1 @@
+"""The bad ends that the table of verdicts proves, and what rules say of them."""

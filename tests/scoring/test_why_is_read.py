@@ -1,0 +1,56 @@
+"""What a person reads of ``why`` in a repository with several environments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.program import called, lines_on_a_terminal
+
+COMPANY = Path(__file__).parents[2] / "fixtures/company/repo"
+
+
+def told(name: str, *more: str) -> list[str]:
+    """Return the lines, each of one sentence."""
+    return called("why", name, *more, cwd=COMPANY).stdout.splitlines()
+
+
+def test_the_first_line_says_which_replica_fits_and_which_does_not() -> None:
+    """ "Fits on 6 nodes" above "1 pod fits nowhere" was read as a contradiction."""
+    first, second, third = told("web", "--env", "prod")[:3]
+    whose, _, rest = first.partition(": ")
+    assert whose == "Deployment shop/web (prod)"
+    assert rest == "replica 1 fits on 6 of 9 nodes; replica 4 of 4 fits on none (--replica 4 says why)."
+    assert second.startswith("For replica 1, the scheduler chooses one of ")
+    assert third.startswith("  with the nodes that pools could add: 1 of 4 pods of shop/web fits nowhere")
+    assert told("web", "--env", "prod", "--replica", "4")[0].startswith(
+        "replica 4 of Deployment shop/web (prod) fits on none"
+    )
+    assert told("web", "--env", "staging")[0].startswith("Deployment shop/web (staging) fits on 6 of 9 nodes; ")
+
+
+def test_answers_that_differ_in_numbers_alone_stand_once() -> None:
+    lines = told("platform/kafka")
+    assert lines[0].startswith("StatefulSet platform/kafka (prod, staging) fits on none of 9 nodes")
+    assert lines.count("9 nodes do not fit:") == 1
+    assert lines[-1] == "note: some numbers differ: those above are of prod; --each has all"
+    each = told("platform/kafka", "--each")
+    assert each.count("9 nodes do not fit:") == 2
+    answers = json.loads("\n".join(told("platform/kafka", "--format", "json")))["answers"]
+    assert [one["environment"] for one in answers] == ["prod", "staging"]
+
+
+def test_answers_that_differ_stand_apart() -> None:
+    assert [line.split(")")[0] for line in told("web") if line.startswith("Deployment")] == [
+        "Deployment shop/web (prod",
+        "Deployment shop/web (staging",
+    ]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_shows_the_text_of_a_pipe_in_lines_of_its_width(columns: int) -> None:
+    lines = lines_on_a_terminal("why", "platform/kafka", cwd=COMPANY, columns=columns)
+    assert max(map(len, lines)) <= columns
+    assert " ".join(" ".join(lines).split()) == " ".join(" ".join(told("platform/kafka")).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.sets import note_on, with_sets
 from kubesched_lint.cli.settings import settle
-from kubesched_lint.cli.targets import chosen, has_whole_baseline, saying_unclaimed, settings_of
+from kubesched_lint.cli.targets import chosen, clusters_of, has_whole_baseline, saying_unclaimed, settings_of
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.steps import at
@@ -52,6 +52,8 @@ class _Wanted(Struct, frozen=True):
     """The applied sets that take the place of targets."""
     claiming: Callable[[Report], Report] | None = None
     """Adds to the report of the run what no target reads; None if there are no targets, or some are chosen."""
+    clusters_beside: Mapping[str, str] = {}
+    """Those of all targets, if the run is about one."""
 
 
 def linted(call: Invocation) -> int:
@@ -133,7 +135,8 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     if len(several) == 1:
         one = several[0]
         own = settings_of(settings, one)
-        return _Wanted(own, list(one.paths), (), question, shares_baseline, one.name, sets, claiming)
+        beside = clusters_of(settings)
+        return _Wanted(own, list(one.paths), (), question, shares_baseline, one.name, sets, claiming, beside)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
     return _Wanted(settings, paths, several, question, shares_baseline, found=sets, claiming=claiming)
@@ -190,6 +193,7 @@ def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
         config_file=settings.config.file,
         progress=at,
         is_one_of_many=wanted.shares_baseline,
+        clusters_beside=wanted.clusters_beside,
     )
 
 

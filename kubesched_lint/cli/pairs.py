@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from kubesched_lint.cli.settings import Settings
-from kubesched_lint.cli.targets import has_whole_baseline, settings_of
+from kubesched_lint.cli.targets import clusters_of, has_whole_baseline, settings_of
 from kubesched_lint.commands.fleet.executors import executor_of
 from kubesched_lint.commands.fleet.plan import FleetPlan, Pair
 from kubesched_lint.commands.fleet.run import FleetRun, judge_plan
@@ -30,6 +31,8 @@ def of_targets(
     ``compared`` adds what the target of a name is compared with.
     """
 
+    request = replace(request, clusters_beside=clusters_of(settings))
+
     def pair(target: Target) -> Pair:
         own = settings_of(settings, target)
         alone = _one_of_many(request, own, own.maybe("cluster"))
@@ -43,6 +46,7 @@ def of_targets(
 def of_clusters(request: Request, settings: Settings, clusters: Sequence[tuple[str, str]]) -> FleetPlan:
     """Return the plan for one set on several clusters: (name, path) of each."""
     options = settings.options
+    request = replace(request, clusters_beside={os.path.realpath(path): path for _, path in clusters})
     pairs = (Pair(name, _one_of_many(request, settings, path), options) for name, path in clusters)
     return FleetPlan(tuple(pairs), settings.rulebook, "cluster", has_whole_baseline(settings, ()))
 

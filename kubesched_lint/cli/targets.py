@@ -116,10 +116,16 @@ def about_unclaimed(settings: Settings, paths: Sequence[str] = ()) -> str:
     targets = settings.config.targets
     if any(target.is_entry for target in targets):
         return ""  # what a GitOps controller reaches is no matter of folders
-    clusters = {cluster for one in targets if (cluster := settings_of(settings, one).maybe("cluster"))}
+    clusters = set(clusters_of(settings).values())
     if paths:
         return unclaimed_files(paths, targets, settings.options, clusters)
     return unclaimed(settings.config.file, targets, settings.options, clusters, render=settings.flag("render"))
+
+
+def clusters_of(settings: Settings) -> dict[str, str]:
+    """Return the cluster of each target, which is no manifest of another one: path without links → path."""
+    named = (settings_of(settings, target).maybe("cluster") for target in settings.config.targets)
+    return {os.path.realpath(path): path for path in named if path}
 
 
 def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:

@@ -15,7 +15,6 @@ from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.cells import width
-from kubesched_lint.report.findings.as_json import VERSION
 from kubesched_lint.report.findings.as_json import render as as_json
 from kubesched_lint.report.findings.as_text import footer_lines
 from kubesched_lint.report.findings.context import RenderContext
@@ -63,9 +62,13 @@ def _folded(outcomes: Iterable[PairOutcome]) -> Sequence[PairOutcome]:
 
 
 def render_json(run: FleetRun, context: RenderContext) -> Iterator[str]:
-    """``clusters``, or targets, hold the reports as ``lint`` has them; ``table``: rule → name → severity → how many."""
+    """The document of ``lint`` for the merged report, then what only a fleet has.
+
+    ``clusters``, or targets, hold the reports of each; ``table``: rule → name → severity → how many.
+    """
     outcomes = _folded(run.outcomes)
-    yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
+    merged = "".join(as_json(one_per_cause(run.report), context)).rstrip("\n")
+    yield f'{merged[:-1]},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
         head = {"name": outcome.name, "path": outcome.cluster, "exitCode": exit_code(outcome.report, context.fail_on)}
         yield ",\n" if number else "\n"

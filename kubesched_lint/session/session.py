@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.freshness import judged_now
-from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
+from kubesched_lint.commands.lint.run import Request, input_of, open_cluster, report_on
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by
@@ -83,9 +83,7 @@ class Session:
         return is_changed
 
     def _find(self) -> Iterable[Found]:
-        request, options = self.request, self.options
-        scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
-        return files_of(request.paths, options, render=request.render, scope=scope, cache=request.cache)
+        return input_of(self.request, self.options)
 
     def _may_hold(self, real: str) -> bool:
         """Return whether a new file would be read: below one of the paths, and not excluded."""

@@ -23,7 +23,9 @@ from kubesched_lint.commands.fleet.plan import FleetError, Pair, clusters_in
 from kubesched_lint.commands.fleet.tasks import Task
 from kubesched_lint.commands.lint.run import Request, Shared, check
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.options import Options
+from kubesched_lint.report.findings import as_json
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import exit_code
 from kubesched_lint.report.fleet import render_json, render_text
@@ -281,6 +283,9 @@ def test_json_holds_the_reports_and_the_table(outcomes: tuple[PairOutcome, ...])
     assert [c["name"] for c in found["clusters"]] == ["broken", "dump", "sketch", "whole"]
     assert found["clusters"][0]["exitCode"] == 2
     assert found["clusters"][2]["report"]["findings"]
+    merged = json.loads("".join(as_json.render(one_per_cause(fleet_of(outcomes).report), RenderContext())))
+    assert {key: found[key] for key in merged} == merged, "it has all that lint prints of targets"
+    assert {tuple(finding["targets"]) for finding in found["findings"]} >= {("sketch",), ("dump", "whole")}
 
 
 def test_the_exit_code_is_the_worst(outcomes: tuple[PairOutcome, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -154,7 +155,8 @@ def test_a_live_cluster_is_not_asked_from_elsewhere(repo: Path) -> None:
 
 def test_the_clusters_of_a_plan_are_no_manifests(repo: Path) -> None:
     """Neither its own cluster nor that of another pair is read as a manifest."""
-    run = judged(pairs("all on big", "all on small"))
+    clusters = {os.path.realpath(path): path for path in ("all/clusters/big.yaml", "all/clusters/small.yaml")}
+    run = judged(pairs("all on big", "all on small", clusters_beside=clusters))
     for outcome in run.outcomes:
         left_out = {item.path: item.reason for item in outcome.report.summary.left_out}
         assert left_out == {
@@ -192,6 +194,7 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(app, list(args))
 
 
+PLACES = {"drawn": "all/clusters/big.yaml", "live": "all/live"}
 TARGETS = "\n".join(
     f'[[targets]]\nname = "{name}"\npaths = ["all/web"]\ncluster = "all/clusters/{name}.yaml"'
     for name in ("big", "small", "other")
@@ -212,6 +215,21 @@ def test_a_folder_of_clusters_and_targets_make_the_same_report(repo: Path) -> No
     assert [line.rpartition(" (in ")[2] for line in shown] == ["other)", "small)"], (
         "so does the format of one line each"
     )
+
+
+def test_one_target_reads_what_it_reads_among_all(repo: Path) -> None:
+    """The cluster of another target, a folder among its manifests, has a ReplicaSet, which is no manifest."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4"}}}
+    (repo / "all" / "live").mkdir()
+    (repo / "all" / "live" / "nodes.json").write_text(json.dumps(node))
+    (repo / "all" / "live" / "sets.yaml").write_text(WORKLOAD.format(name="runs").replace("Deployment", "ReplicaSet"))
+    targets = (f'[[targets]]\nname = "{n}"\npaths = ["all"]\ncluster = "{c}"\n' for n, c in PLACES.items())
+    (repo / "kubesched.toml").write_text("".join(targets))
+    for name in PLACES:
+        shown = json.loads(run("lint", "--target", name, "--format", "json").stdout)
+        assert shown["summary"]["workloads"] == 2, name
+    both = json.loads(run("lint", "-j", "1", "--format", "json").stdout)
+    assert both["summary"]["workloads"] == 2
 
 
 def test_fleet_exits_as_lint_does(repo: Path) -> None:

@@ -45,7 +45,7 @@ def tasks_of(plan: FleetPlan, workers: int, *, see_files: bool) -> Iterator[Task
     read the sets, and those that overlap are for one worker. ``see_files``: whether workers see our files; else the
     tasks bring the contents.
     """
-    pairs = _with_all_clusters(plan.pairs)
+    pairs = plan.pairs
     has_one_set = len({_reading(pair) for pair in pairs}) == 1
     brought = Brought(sets=_sets(pairs[:1])) if has_one_set and len(pairs) > 1 else Brought()
     for part in _even(pairs, workers) if has_one_set else _apart(pairs, workers):
@@ -64,23 +64,11 @@ def _sets(pairs: Sequence[Pair]) -> dict[Hashable, tuple[Input, ...]]:
     return {_reading(pair): tuple(input_of(pair.request, pair.options)) for pair in pairs}
 
 
-def _with_all_clusters(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs; each knows the clusters of the others that lie among its manifests, and are none."""
-    clusters = {os.path.realpath(path): path for pair in pairs if (path := pair.request.cluster)}
-    beside: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for pair in pairs:
-        paths = pair.request.paths
-        if paths not in beside:
-            folders = [os.path.realpath(path) for path in paths]
-            inside = (path for real, path in clusters.items() if any(is_within(real, folder) for folder in folders))
-            beside[paths] = tuple(inside)
-    return [replace(p, request=replace(p.request, clusters_beside=beside[p.request.paths])) for p in pairs]
-
-
 # --- who judges what ------------------------------------------------------------------------------------------------
 
 
 def _even(pairs: Sequence[Pair], workers: int) -> Iterator[Sequence[Pair]]:
+    """Yield the pairs in parts of one size."""
     size = len(pairs)
     if workers:
         size = max(min(_BATCH, -(-size // workers)), size // (_PARTS * workers))

@@ -48,8 +48,8 @@ class Request(Struct, frozen=True):
     """Whether it is an error that no workload was read beside what makes pods and was not judged."""
     is_one_of_many: bool = False
     """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
-    clusters_beside: tuple[str, ...] = ()
-    """The clusters of other runs that lie among the manifests, and are none."""
+    clusters_beside: Mapping[str, str] = field(default_factory=dict)
+    """Path without links of each cluster of further runs → its path: where it lies among the manifests, it is none."""
 
 
 def reading_of(request: Request, options: Options) -> Hashable:

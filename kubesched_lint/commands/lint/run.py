@@ -31,6 +31,7 @@ from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
 from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -400,9 +401,11 @@ def files_of(
 def input_of(request: Request, options: Options) -> Iterator[Input]:
     """Yield what is read as the manifests of a request."""
     paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
-    clusters = filter(None, [request.cluster, *request.clusters_beside])
-    scope, cache = scope_of(options, clusters, named_too=request.force_exclude), request.cache
-    return files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
+    folders = [os.path.realpath(path) for path in paths] if request.clusters_beside else []
+    beside = (c for real, c in request.clusters_beside.items() if any(is_within(real, folder) for folder in folders))
+    scope = scope_of(options, filter(None, [request.cluster, *beside]), named_too=request.force_exclude)
+    progress, cache = request.progress, request.cache
+    return files_of(paths, options, render=request.render, progress=progress, scope=scope, cache=cache)
 
 
 def entries_of(files: Iterable[Input], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:

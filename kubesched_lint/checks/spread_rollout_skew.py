@@ -33,7 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         if rollouts is None and constraint.topology_key != HOSTNAME:
             rollouts = _rollouts(it)
-        evidence = _evidence(it, constraint, rollouts or ())
+        evidence = _evidence(constraint, rollouts or ())
         is_mild = evidence.kind == "pattern" and (not constraint.is_hard or _ends_even(it, constraint, rollouts or ()))
         yield Hazard(
             at=constraint.path,
@@ -65,14 +65,13 @@ def _ends_even(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew
     return it.workload.replicas <= 2 or bool(rollouts) or constraint.topology_key == HOSTNAME
 
 
-def _evidence(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> Evidence:
+def _evidence(constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> Evidence:
     text = f"the selector {constraint.selector} matches the old revision and the new one alike"
     for skew in rollouts:
         if skew.topology_key == constraint.topology_key and skew.worst > constraint.max_skew:
             ends = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
             domains = "/".join(skew.domains)
             return witness(
-                f"after {skew.runs} simulated rollouts {domains} hold for example {ends}: a skew of up to {skew.worst}",
-                trace=(f"{it.workload} is deployed and rolled out once", f"its pods end at {ends} in {domains}"),
+                f"after {skew.runs} simulated rollouts {domains} hold for example {ends}: a skew of up to {skew.worst}"
             )
     return pattern(text)

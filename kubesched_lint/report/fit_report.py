@@ -63,9 +63,9 @@ def _fit(counts: Counts) -> str:
 
 def _facts(fit: Fit) -> Iterator[tuple[str, str]]:
     if fit.binds:
-        yield "one more", fit.binds
+        yield "then", fit.binds
     if fit.by_group:
-        yield "alone in", joined([f"{name} {counts}" for name, counts in fit.by_group.items()])
+        yield "by place", joined([f"{name} {counts}" for name, counts in fit.by_group.items()])
     if fit.pools is not None:
         yield "pools", _words(fit.pools)
     if fit.left_out:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
-from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.base.text import first_few, joined, many
 from kubesched_lint.findings import Evidence, Finding
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.sources.manifests.document import RENDERED
@@ -123,6 +123,16 @@ def shadowed(refs: Collection[ObjectRef], more: int = 0, names: Mapping[ObjectRe
     known = short_names(refs) if names is None else names
     whose = f" ({first_few([known[ref] for ref in refs])})" if refs else ""
     return f"shadow: {many(len(refs) + more, 'thing')} would have blocked{whose}; exit 0"
+
+
+_SHORT = {"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds", "ReplicaSet": "rs", "CronJob": "cj"}
+"""Kind → its short name for kubectl."""
+
+
+def to_be_added(kinds: Sequence[str]) -> str:
+    """Return the kinds that a cluster file lacks, and what adds them."""
+    short = ",".join(_SHORT.get(kind, kind.lower()) for kind in kinds)
+    return f"{joined([f'{kind}s' for kind in kinds])}: add {short} to kubectl get, or use `kubesched-lint snapshot`"
 
 
 def key_name(key: str) -> str:

@@ -133,4 +133,8 @@ def test_an_autoscaler_may_add_what_is_short():
     nodes = [other("Node", f"n{i}", status={"allocatable": room}) for i in range(3)]
     cluster = load_cluster(objects=nodes, elastic=True)
     found = report_of(cluster, *(workload("Deployment", name, 3, asking("900m")) for name in ("web", "db")))
-    assert as_text(found).splitlines()[0].endswith("which, unless an autoscaler adds a node")
+    assert (
+        as_text(found)
+        .splitlines()[0]
+        .endswith("wait for cpu, unless an autoscaler adds a node; the order decides which")
+    )

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from kubesched_lint.commands.check.found import Check
+from kubesched_lint.report.check.words import headline
 from kubesched_lint.sources.capture.resources import RESOURCES
 from tests.capture.stand_in import Fault, Handler, cut, hang, reset, status
 from tests.check.live import Live, autoscaler, deployment, running, stored
@@ -174,3 +176,12 @@ def test_without_a_cluster_or_a_manifest_it_is_exit_2(live: Live) -> None:
     done = live.check(*FIXED)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no Kubernetes object found" in done.stderr
+
+
+def test_what_the_file_does_not_list_is_one_sentence_with_what_to_add() -> None:
+    missing = tuple(f"no {kind} is known (cluster.json does not list them)" for kind in ("Deployment", "StatefulSet"))
+    found = Check("manifests", "cluster.json", missing=(*missing, "no Pod is known (pods: forbidden (403))"))
+    assert headline(found) == (
+        "nothing can be said: cluster.json lists no Deployments and StatefulSets: add deploy,sts to kubectl get, "
+        "or use `kubesched-lint snapshot`; no Pod is known (pods: forbidden (403))"
+    )

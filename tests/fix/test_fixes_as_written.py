@@ -118,7 +118,7 @@ spec: {containers: [{name: db, image: postgres:17}]}
 
 CASES = {
     "each revision is balanced by itself": deployment(EVEN.format(key=ZONE, when="ScheduleAnyway", app="web")),
-    "an old pod makes room first": deployment(APART),
+    "an old pod makes room": deployment(APART),
     "a spread constraint for anti-affinity": deployment(APART, replicas=6),
     "a label as the other pods have it": deployment(
         APART.replace("podAntiAffinity", "podAffinity").replace(": web", ": postgres")

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.commands.audit.found import PENDING, SECTIONS, Audit, Found
-from kubesched_lint.engine.base.text import brief, first_few, joined, many
+from kubesched_lint.engine.base.text import brief, first_few, many
 from kubesched_lint.explaining.pending import Waiting
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.words import to_be_added
 
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""
@@ -93,17 +94,13 @@ def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
 
 
 _ABSENT = re.compile(r"holds no (\w+)s, so their pods count as running pods of others")
-_SHORT = {"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds", "ReplicaSet": "rs", "Job": "job"}
-"""Kind → its short name for kubectl."""
 
 
 def _unfollowed(audit: Audit) -> Iterator[str]:
     """Yield what is not followed; the kinds that the file lacks are one line, with what to add."""
     kinds = [found[1] for text in audit.unfollowed if (found := _ABSENT.fullmatch(text))]
     if kinds:
-        named = joined([f"{kind}s" for kind in kinds])
-        short = ",".join(_SHORT.get(kind, kind.lower()) for kind in kinds)
-        yield f"the file has no {named}: add {short} to kubectl get, or use `kubesched-lint snapshot`"
+        yield f"the file has no {to_be_added(kinds)}"
     yield from (text for text in audit.unfollowed if not _ABSENT.fullmatch(text))
 
 

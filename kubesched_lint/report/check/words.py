@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from kubesched_lint.report.plan.rows import action_of, fields
 from kubesched_lint.report.plan.words import evicts, of_object
 from kubesched_lint.report.simulation.cell_reasons import UNLESS, cause_of, wants_nodes
 from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, word
-from kubesched_lint.report.words import at, shadowed, short_names
+from kubesched_lint.report.words import at, shadowed, short_names, to_be_added
 
 _VERBS = {
     CREATED: "created",
@@ -27,6 +28,7 @@ _VERBS = {
     REPLACED: "replaced",
     SCALED: "only scaled",
 }
+_UNLISTED = re.compile(r"no (\w+) is known \((.*) does not list them\)")
 _BESIDE = "its autoscaler or its budget changes"
 
 
@@ -67,7 +69,11 @@ def _lead(check: Check) -> str:
 
 
 def _why_unknown(check: Check) -> str:
-    return "; ".join([*check.missing, *(f"{error.place}: {error.message}" for error in check.errors)])
+    """Return what lacks; the kinds that the file does not list are one sentence, with what to add."""
+    unlisted = [found for text in check.missing if (found := _UNLISTED.fullmatch(text))]
+    told = [f"{unlisted[0][2]} lists no {to_be_added([found[1] for found in unlisted])}"] if unlisted else []
+    told += [text for text in check.missing if not _UNLISTED.fullmatch(text)]
+    return "; ".join([*told, *(f"{error.place}: {error.message}" for error in check.errors)])
 
 
 def starts(check: Check) -> str:

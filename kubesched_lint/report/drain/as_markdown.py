@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.drain.plan import DrainPlan, Obstacle, Wave
 from kubesched_lint.engine.base.text import first_few
-from kubesched_lint.report.drain.report import headline, place, tightest
+from kubesched_lint.report.drain.report import headline, place, tightest, told_once
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.markdown import code, code_in_row, plain
 
@@ -26,8 +26,8 @@ def _lines(plan: DrainPlan) -> Iterator[str]:
     if plan.worst:
         yield from ("", "A course that ends badly:", "")
         yield from (f"- {plain(line)}" for line in plan.worst)
-    for number, obstacle in enumerate(plan.obstacles, 1):
-        yield from _obstacle(number, obstacle)
+    for number, alike in enumerate(told_once(plan.obstacles), 1):
+        yield from _obstacle(number, alike)
     yield from _list("Missing:", plan.missing)
     yield from _list("This answer assumes that", plan.assumes)
     yield from _list("Notes:", plan.notes)
@@ -43,11 +43,12 @@ def _names(names: Sequence[str]) -> str:
     return first_few([code_in_row(name) for name in names])
 
 
-def _obstacle(number: int, obstacle: Obstacle) -> Iterator[str]:
-    yield from ("", f"{number}. **{plain(str(obstacle.of))}** ({plain(obstacle.kind)}), on {_names(obstacle.nodes)}")
+def _obstacle(number: int, alike: Sequence[Obstacle]) -> Iterator[str]:
+    obstacle = max(alike, key=lambda one: len(one.why))
+    kinds = ", ".join(one.kind for one in alike)
+    yield from ("", f"{number}. **{plain(str(obstacle.of))}** ({plain(kinds)}), on {_names(obstacle.nodes)}")
     yield f"   - {plain(obstacle.why)}"
-    if obstacle.at is not None:
-        yield f"   - at {code(place(obstacle.at))}"
+    yield from (f"   - at {code(place(one.at))}" for one in alike if one.at is not None)
     if obstacle.message:
         yield f"   - {plain(obstacle.message)}"
 

@@ -61,7 +61,7 @@ def _lines(plan: DrainPlan, palette: Palette, room: int, verbose: bool) -> Itera
         for text in plan.worst:
             yield from wrapped(f"  {text}", room, 4)
     names = distinct_names(plan.targets, _MOST_NAME)
-    obstacles = _alike(plan.obstacles)
+    obstacles = told_once(plan.obstacles)
     is_short = plan.verdict == UNKNOWN and not verbose and len(obstacles) > SHOWN + 1  # else all of them have to go
     most = SHOWN if is_short else len(obstacles)
     for alike in obstacles[:most]:
@@ -181,7 +181,7 @@ def _move(move: Move) -> str:
     return f"{ref}{pods}: {move.origin} → {there or 'gone'}"
 
 
-def _alike(obstacles: Iterable[Obstacle]) -> list[Sequence[Obstacle]]:
+def told_once(obstacles: Iterable[Obstacle]) -> list[Sequence[Obstacle]]:
     """Return the obstacles; what one message of Kubernetes says of one object and the same nodes is told once."""
     found: dict[Hashable, list[Obstacle]] = {}
     for one in obstacles:

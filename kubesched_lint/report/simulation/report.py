@@ -69,6 +69,8 @@ def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: 
     for short in simulation.short_after_losses:
         yield from (palette.severity(Severity.WARNING, line) for line in wrapped(_short_after(short), room, 2))
     if simulation.rows:
+        if simulation.shortages or simulation.short_after_losses:
+            yield ""
         yield from matrix(simulation, palette, room, every_row=every_row)
     elif not simulation.errors:
         yield "no workload: nothing to simulate"
@@ -108,7 +110,9 @@ def _short(shortage: Shortage) -> str:
 
 
 def _short_after(short: ShortAfterLoss) -> str:
-    return visible(with_environments(f"{short.message}{UNLESS if short.is_elastic else ''}", short.environments))
+    told, order, rest = short.message.partition("; the order decides")
+    unless = UNLESS if short.is_elastic else ""
+    return visible(with_environments(f"{told}{unless}{order}{rest}", short.environments))
 
 
 # --- how to read it -------------------------------------------------------------------------------------------------

@@ -16,8 +16,14 @@ from threading import Thread
 import pytest
 import yaml
 
+from kubesched_lint.commands.lint.run import entries_of
+from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
+from kubesched_lint.sources.charts.rendering import Charts
+from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.inputs import InputFile
 from tests.charts.packing import SCHEMA, WEB, needs_helm, packed, program
 from tests.program import called
 
@@ -133,6 +139,23 @@ def test_a_release_is_what_its_locked_chart_makes(repository: Repository) -> Non
     assert "--> web/values.yaml (of the chart):6:" in shown
     assert f"= from: cluster/release.yaml:{line_of(RELEASE, 'spec: {chart: web')}" in shown
     assert "1 release, 1 workload" in repository.run("targets", "discover").stdout
+
+
+def test_what_is_partly_a_default_stands_at_the_values_of_the_release(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding about a whole pod is about what the release says of it; if that is nothing, about the release."""
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    monkeypatch.setenv("PATH", f"{repository.bin}:{os.environ['PATH']}")
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    kinds = Kinds(reads_named=True, charts=charts)
+    for values, word in (("nodeSelector: {disk: ssd}", "nodeSelector"), ("other: 1", "name: web, ")):
+        text = RELEASE.partition("  values:")[0].replace("ADDRESS", ADDRESS) + f"  values:\n    {values}\n"
+        found = manifest_set(entries_of([InputFile("a.yaml", text.encode())], kinds), "default", kinds=kinds)
+        (workload,) = found.inventory.workloads
+        assert isinstance(workload.source, Document)
+        assert workload.source.location(("spec", "template", "spec")).span.line == line_of(text, word)
 
 
 def test_a_value_that_two_fields_hold_blames_the_release(repository: Repository) -> None:

@@ -264,6 +264,8 @@ class Document(Manifest, frozen=True):
             rest = path[len(nearest.plain) :]
             return replace(nearest, plain=path, at=(*nearest.at, *rest) if nearest.is_exact else nearest.at)
         inside = [move for move in self.moves if move.plain[: len(path)] == path]
+        if self.stands_for is not None:  # what is partly a default of the chart is the release's own as a whole
+            inside = [move for move in inside if move.document is self.stands_for]
         if not path or not inside:
             is_own = path[:1] == ("metadata",) and self.stands_for is None
             at = path if is_own or not path else ("metadata", "name")

@@ -57,6 +57,8 @@ class _Start(NamedTuple):
     seed: int
     against: int
     """The workload against which the scheduler picks nodes; -1: it picks by score."""
+    changed: tuple[frozenset[int], ...]
+    """The cases to follow: each has the workloads with unknown changes whose manifests change running pods."""
 
 
 class _Variant(NamedTuple):
@@ -322,12 +324,18 @@ class Courses:
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None
+        # Runs are draws: that all unknown manifests change what runs, and that none does, are two of them.
+        cases = template_variants(self.simulated, members, most=1)
+        if turn:
+            place = turn.draw if isinstance(turn, Aim) else turn
+            cases = (cases[place % len(cases)],)
         return _Start(
             members,
             tuple(self._precedence(members, turn).items()),
-            1 if turn or self._size > FEW_RUN else self.effort.runs,
+            1 if turn or self._size > FEW_RUN else max(self.effort.runs // len(cases), 1),
             self.effort.seed + (aim.draw if aim else 0),
             aim.number if aim and aim.against else -1,
+            cases,
         )
 
     def _after_crowd(self, start: _Start, alike: Hashable) -> EventOutcomes:
@@ -373,12 +381,10 @@ class Courses:
     def _deployed(self, start: _Start) -> EventOutcomes:
         simulated = self.simulated
         run = self._from_start if start.against < 0 and simulated.together else self._from_nothing
-        timelines = [run(start, _Variant(changed)) for changed in template_variants(simulated, start.members)]
+        timelines = [run(start, _Variant(changed)) for changed in start.changed]
         unready = []
         if simulated.never_ready.intersection(start.members):
-            unready = [
-                run(start, _Variant(changed, unready=True)) for changed in template_variants(simulated, start.members)
-            ]
+            unready = [run(start, _Variant(changed, unready=True)) for changed in start.changed]
         return EventOutcomes(simulated, start.members, timelines, (), unready)
 
     def _from_start(self, start: _Start, variant: _Variant) -> Timeline:

@@ -6,12 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.quotas import asked, canonical, in_words, required_by, unset
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.quotas import have_shares, shares
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.report.simulation.report import as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
@@ -319,6 +321,70 @@ def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
     result = report_of(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
     here = cell(result, "free", "deploy")
     assert (here.text, here.verdict, here.proven) == ("3/3 ok", FINE, True)
+
+
+def _elsewhere(made: dict) -> dict:
+    made["metadata"]["namespace"] = "elsewhere"
+    return made
+
+
+@pytest.mark.parametrize("event", ["deploy", "rollout", "node-loss", "drain"])
+def test_traces_tell_of_a_workload_beside_two_that_race_for_the_quota_of_another_namespace(event):
+    """Room decides about the free one; the racers get four pods between them, whoever comes first."""
+    racers = [workload("Deployment", name, 3, asking("700m")) for name in ("a", "b")]
+    free = _elsewhere(workload("Deployment", "free", 3, asking("900m")))
+    found = cell(report_of(sketch(3, "a", "2"), *racers, free, quota(pods="4"), events=(event,)), "free", event)
+    assert found.verdict != UNKNOWN
+    assert (found.missing, found.worst is None) == ((), found.verdict == LIKELY)
+    racing = cell(report_of(sketch(3, "a", "2"), *racers, free, quota(pods="4"), events=("rollout",)), "a", "rollout")
+    assert racing.verdict == UNKNOWN
+    assert "quota compute" not in racing.text
+
+
+def _simulated(*workloads: dict, hard: int, running=()) -> SimulatedSet:
+    nodes = tuple(Node(name, {HOSTNAME: name}, allocatable={"cpu": 4000, "pods": 110}) for name in "xy")
+    limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": hard}),))
+    made = tuple(decode_workload(each, "default") for each in workloads)
+    return SimulatedSet(nodes, limited, made, running=dict(running), changes=dict.fromkeys(dict(running), False))
+
+
+def test_who_creates_its_pods_first_takes_of_a_quota_what_the_next_lack():
+    both = [workload("Deployment", "a", 3), workload("Deployment", "b", 3)]
+    simulated = _simulated(*both, hard=4)
+    assert shares(simulated, (0, 1)) == {0: 3, 1: 1}
+    assert shares(simulated, (1, 0)) == {0: 1, 1: 3}
+    assert have_shares(simulated, (0, 1))
+    assert not have_shares(_simulated(*both, workload("DaemonSet", "c", None), hard=4), (0, 1, 2)), "on which nodes?"
+    in_turn = [workload("StatefulSet", name, 3) for name in ("c", "d")]
+    last = _simulated(in_turn[0], *both, hard=7)
+    assert shares(last, (0, 1, 2)) == {0: 1, 1: 3, 2: 3}
+    assert have_shares(last, (0, 1, 2))
+    assert not have_shares(_simulated(*in_turn, hard=4), (0, 1)), "the second goes on where a pod of the first waits"
+
+
+def test_what_runs_unchanged_keeps_its_share_of_a_quota():
+    web = decode_workload(workload("Deployment", "web", 2), "default")
+    owner = Owner("ReplicaSet", "web-abc")
+    pods = tuple(BoundPod(f"web-{node}", node, web.pod, owner) for node in "xy")
+    objects = [workload("Deployment", name, 2) for name in ("first", "web")]
+    beside = _simulated(*objects, hard=3, running={1: pods})
+    assert shares(beside, (0, 1)) == {0: 1}
+    assert have_shares(beside, (0, 1))
+    assert not have_shares(_simulated(*objects, hard=1, running={1: pods}), (0, 1)), "a lost pod may not come back"
+
+
+def test_a_quota_of_another_namespace_takes_no_proof_from_a_pod_with_affinity():
+    """The pods of many may preempt, and the quota is short for them: near and its leader stand all the same."""
+    lead = workload("Deployment", "lead", 1)
+    term = {"labelSelector": {"matchLabels": {"app": "lead"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    drawn = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    near = workload("Deployment", "near", 2, asking("100m", **drawn))
+    many = _elsewhere(workload("Deployment", "many", 5, asking("1", priority=5)))
+    cluster = sketch(3, "a", "4", "110", *running(lead, "w-a-1"), *running(near, "w-a-1", "w-a-2"))
+    here = cell(report_of(cluster, lead, near, many, _elsewhere(quota(pods="4")), events=("deploy",)), "near", "deploy")
+    assert (here.verdict, here.proven) == (FINE, True)
+    leads = report_of(cluster, lead, near, many, quota(pods="2"), events=("deploy",))
+    assert not cell(leads, "near", "deploy").proven, "its leader may not be made again once it is preempted"
 
 
 def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import acquaintances, template_variants
 from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.engine.events.start.preemption_scope import drivers
-from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
+from kubesched_lint.engine.events.start.quotas import as_granted, most_pods, shares
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import anew, timeline_of
@@ -355,7 +355,7 @@ class Courses:
             (self._crowds[key],) = self._deployed(crowd).deployed
         timeline = self._crowds[key].fork(apart=True)
         timeline.precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
-        timeline.deploy([as_granted(self.simulated.member(number))], together=True)
+        timeline.deploy([as_granted(self.simulated.member(number), self._shares(start))], together=True)
         return EventOutcomes(self.simulated, start.members, [timeline], ())
 
     def _victim_key(self, number: int) -> Hashable:
@@ -394,7 +394,8 @@ class Courses:
         known = self._starts[1]
         if variant not in known:
             known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
-        chosen = [as_granted(self.simulated.member(i)) for i in start.members]
+        granted = self._shares(start)
+        chosen = [as_granted(self.simulated.member(i), granted) for i in start.members]
         precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
         return anew(known[variant], chosen, start.seed, start.runs, precedence)
 
@@ -414,4 +415,10 @@ class Courses:
             changed=variant.changed,
             unready=variant.unready,
             deployed=deployed,
+            granted=self._shares(start),
         )
+
+    def _shares(self, start: _Start) -> Mapping[int, int]:
+        """Return what quotas grant if workloads create their pods in the order in which the scheduler tries them."""
+        ranks = dict(start.precedence)
+        return shares(self.simulated, sorted(start.members, key=lambda i: ranks.get(i, 0)))

@@ -231,6 +231,16 @@ class Matrix:
             return False
         return not short or all(i in capped(self.simulated) for i in short.intersection(members))
 
+    def _has_courses(self, event: str, number: int, turn: Turn = 0) -> bool:
+        """Whether courses know how many pods the workloads in them have: of those that race for a quota, one result.
+
+        None shows what becomes of a workload that is short of quota itself.
+        """
+        short = quotas.refused_in(self.simulated.member(number), event)
+        if not short or number in short:
+            return not short
+        return quotas.have_shares(self.simulated, short.intersection(self.seeded.members(number, turn)))
+
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
         return tuple(range(len(self.simulated.workloads)))
@@ -350,7 +360,7 @@ class Matrix:
         self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
     ) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._is_made(self._everybody, event, number) and not self._is_untold(number, turn)
+        followed = self._has_courses(event, number, turn) and not self._is_untold(number, turn)
         return self.seeded.ends(event, number, turn, is_known=is_known, before=before) if followed else []
 
     def _is_untold(self, number: int, turn: Turn) -> bool:
@@ -372,7 +382,7 @@ class Matrix:
         bound = range_of(bounds)
         blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
-        is_open = not (fine or bad) and self._is_made(self._everybody, event, number)
+        is_open = not (fine or bad) and self._has_courses(event, number)
         if is_open and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
@@ -435,7 +445,7 @@ class Matrix:
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if not self._is_made(self._everybody, event, number):
+        if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")

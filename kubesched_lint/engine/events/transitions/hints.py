@@ -167,13 +167,15 @@ class UnschedulableCache:
         held = bool(pod.volumes) and not found.rejected_by.isdisjoint(VOLUMES)
         if held or self._cluster.may_serve(pod) or found.refusal is not None:
             return False
+        # No preemption helps a pod that names its node, but each departure may: the kubelet tries again.
+        opened = self._cluster.index.all if pod.node_name or found.error else found.resolvable
         plugins = {r.plugin for r in found.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):
-            self._alone.setdefault(position, {})[kind, position] = found.resolvable
+            self._alone.setdefault(position, {})[kind, position] = opened
         elif pod.required_affinity or any(c.is_hard for c in pod.spread):
             self._pods[kind] = pod
             starts_alone = bool(pod.required_affinity) and _draws_itself(pod, self._cluster)
-            self._sociable.setdefault(kind, {})[position] = bool(found.resolvable) or starts_alone
+            self._sociable.setdefault(kind, {})[position] = bool(opened) or starts_alone
             for label in _helpful(pod):
                 self._helped.setdefault(label, set()).add(kind)
         else:

@@ -140,7 +140,7 @@ def test_each_end_of_a_deployment_is_continued_on_nodes_of_its_own(monkeypatch):
     setting = simulated_set_of(*(workload("Deployment", name, 3, asking("300m")) for name in "abc"))
     original, ends = Timeline.model, []
     for model in (original, lambda self, place=0: original(self)):
-        monkeypatch.setattr(Timeline, "oracle", model)
+        monkeypatch.setattr(Timeline, "model", model)
         timeline = timeline_of(setting, range(3), expected=True, most_states=0, runs=4, seed=1)
         before = len(timeline.states)
         for one in setting.workloads:

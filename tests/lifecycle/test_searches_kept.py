@@ -45,7 +45,7 @@ def misspelt_beside_healthy() -> SimulatedSet:
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """The members of each search, when it begins."""
     found = []
-    monkeypatch.setattr(of_matrices, "story_of", lambda *a, **k: found.append(a[1]) or timeline_of(*a, **k))
+    monkeypatch.setattr(of_matrices, "timeline_of", lambda *a, **k: found.append(a[1]) or timeline_of(*a, **k))
     return found
 
 

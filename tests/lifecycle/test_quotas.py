@@ -479,6 +479,28 @@ def test_an_autoscaler_may_take_the_pods_that_stand_in_the_way():
     assert not cell(report_of(sketch(), *made, events=("rollout",)), "web", "rollout").always_stuck
 
 
+def test_pods_that_run_unchanged_stand_in_the_way_of_a_surge_pod():
+    """Two of the five pods of the quota are those of db, which nobody changes or outranks: web has three."""
+    db, web = workload("StatefulSet", "db", 2), workload("Deployment", "web", 3, **STRICT)
+    cluster = sketch(1, "abc", "4", "110", *running(db, "w-a", "w-b"), *running(web, "w-a", "w-b", "w-c"))
+
+    def rolled_out(*more: dict, objects=(db,)):
+        return cell(report_of(cluster, *objects, web, *more, events=("rollout",)), "web", "rollout")
+
+    tight = rolled_out(quota(pods="5"))
+    assert (tight.always_stuck, tight.proven) == (True, True)
+    assert "allows 5 pods; others use 2" in tight.why
+    assert rolled_out(quota(pods="6")).verdict == FINE
+    strong = workload("Deployment", "strong", 1, {"priority": 5})
+    strong["metadata"]["namespace"] = "elsewhere"
+    assert not rolled_out(quota(pods="5"), strong).always_stuck, "a pod of db may be preempted"
+    scaler = _scaler("db", 3)
+    scaler["spec"]["scaleTargetRef"]["kind"] = "StatefulSet"
+    assert not rolled_out(quota(pods="5"), scaler).always_stuck, "its autoscaler may take a pod of db"
+    changed = workload("StatefulSet", "db", 2, asking("200m"))
+    assert not rolled_out(quota(pods="5"), objects=(changed,)).always_stuck, "a pod of db goes before the next comes"
+
+
 def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_first():
     """One runs, one may surge, and two of another workload want the two that are left of three."""
     live = workload("Deployment", "web", 1)

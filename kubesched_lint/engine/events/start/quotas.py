@@ -126,24 +126,37 @@ def cap_in_rollout(member: SimulatedMember) -> Cap | None:
 
 
 def _standing(member: SimulatedMember) -> Iterator[int]:
-    """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
+    """Yield other workloads whose pods stand while this one is rolled out: they run unchanged, or the deploy makes all.
 
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
     simulated = member.set
     rivals = {i for quota in _distinct(member) for i in _users(simulated)[quota]} - {member.number}
-    highest = max(pod.priority or 0 for pod in simulated.pods) if rivals else 0
-    for i in sorted(rivals):
-        workload, pod = simulated.workloads[i], simulated.pods[i]
-        is_scaled = workload.kind in SCALED and i not in simulated.scalers and i not in simulated.scaled
-        in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
-        is_made = i not in simulated.decisions and workload.custom is None
-        stands = (
-            is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not simulated.running.get(i)
-        )
-        if stands and surely_granted(simulated.member(i), "deploy") >= simulated.wanted[i]:
-            yield i
+    highest = _highest_waiting(member) if rivals else 0
+    for other in map(simulated.member, sorted(rivals)):
+        number, workload = other.number, other.workload
+        is_scaled = workload.kind in SCALED and number not in simulated.scalers and number not in simulated.scaled
+        is_made = number not in simulated.decisions and workload.custom is None
+        if not (is_scaled and is_made) or min(pod.priority or 0 for pod in other.kinds) < highest:
+            continue
+        if other.running:
+            stands = number in quiet(simulated)
+        else:
+            stands = not _creates_in_turn(other) and surely_granted(other, "deploy") >= other.wanted
+        if stands:
+            yield number
+
+
+def _highest_waiting(member: SimulatedMember) -> int:
+    """Return the highest priority of pods that may wait, and so preempt others, in an event of a workload."""
+    simulated, pods = member.set, list(member.kinds)
+    for other in member.others:
+        more = other.scaler is not None or other.scaled or other.workload.kind == "Job"
+        if more or other.number not in quiet(simulated):
+            pods += other.kinds
+    pods += (bound.pod for bound in simulated.objects.pods if not bound.node)
+    return max(pod.priority or 0 for pod in pods)
 
 
 def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
@@ -169,7 +182,14 @@ def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
 def _beside(simulated: SimulatedSet, shared: Shared, standing: Collection[int]) -> int:
     """Return the use by all pods of those workloads that stand."""
     others = [i for i in _users(simulated)[shared.quota] if i in standing] if standing else ()
-    return sum(_asked(simulated.member(i), shared.resource) * simulated.wanted[i] for i in others)
+    return sum(_used_standing(simulated.member(i), shared.resource) for i in others)
+
+
+def _used_standing(member: SimulatedMember, resource: str) -> int:
+    if not member.running:
+        return _asked(member, resource) * member.wanted
+    # Claims that exist count as use by others already.
+    return 0 if is_of_claims(resource) else sum(asked(bound.pod, resource) for bound in member.running)
 
 
 def surely_granted(member: SimulatedMember, event: str = "") -> int:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import yaml
 
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.model.decode.workloads import decode_workload
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import BoundPod, Owner
+from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
@@ -105,3 +110,21 @@ def test_where_each_loss_is_bad_the_example_is_the_node_with_the_most_pods():
         deployed, lost = found.worst.lines
         node = lost.partition(f" is {gone}")[0]
         assert f" {node}" in deployed
+
+
+def test_unknown_manifests_change_all_or_nothing_in_the_first_courses_and_take_turns_in_later_ones():
+    """Each case would make all courses anew: with three manifests of which nobody knows, eight times as many."""
+    made = [decode_workload(workload("Deployment", name, 1), "default") for name in "abc"]
+    running = {
+        i: (BoundPod(each.name, "w-a-1", each.pod, Owner("ReplicaSet", f"{each.name}-x")),)
+        for i, each in enumerate(made)
+    }
+    nodes = sketch().inventory.nodes
+    simulated = SimulatedSet(nodes, Inventory(), tuple(made), running=running, changes=dict.fromkeys(running))
+    courses = Courses(simulated, Effort(), lambda members: False)
+    first = courses.event_outcomes(0).deployed
+    assert [timeline.runs for timeline in first] == [2, 2]
+    revisions = [[len(kinds) for kinds in timeline.pod_types.revisions] for timeline in first]
+    assert revisions == [[2, 2, 2], [1, 1, 1]]
+    later = [courses.event_outcomes(0, turn).deployed for turn in (1, 2)]
+    assert [[len(kinds) for kinds in timeline.pod_types.revisions] for (timeline,) in later] == [[1, 1, 1], [2, 2, 2]]

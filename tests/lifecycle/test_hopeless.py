@@ -19,6 +19,7 @@ from kubesched_lint.engine.events.transitions.placement_model import PlacementMo
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.storage import StorageClass
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from kubesched_lint.engine.scheduler.framework import diagnose
 from tests.lifecycle import simulated
@@ -108,6 +109,40 @@ def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
     assert timeline.phases[0].transitions.model.decisions < 150
 
 
+def test_whom_no_departure_helps_is_not_tried_when_pods_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too large for every node, with and without a volume; drawn to nobody; spread over a label that no node has."""
+    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+    spread = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}
+    stuck = [
+        simulated.workload("Deployment", "huge", 2, asking("5")),
+        simulated.workload("StatefulSet", "held", 2, asking("5"), volumeClaimTemplates=[claim]),
+        simulated.workload("Deployment", "lonely", 2, {**asking("1"), **near("nobody")}),
+        simulated.workload("Deployment", "odd", 2, {**asking("1"), "topologySpreadConstraints": [spread]}),
+    ]
+    web = simulated.workload("Deployment", "web", 9, asking("1"))
+    made = tuple(decode_workload(m, "default") for m in (*stuck, web))
+    classes = Inventory(storage_classes=(StorageClass("local", "any", "WaitForFirstConsumer"),))
+    timeline = timeline_of(
+        SimulatedSet(simulated.sketch(4).inventory.nodes, classes, made),
+        range(5),
+        expected=True,
+        most_states=0,
+        runs=1,
+        seed=1,
+    )
+    tried, original = list[str](), PlacementModel._feasible
+
+    def counting(self: PlacementModel, state: State, slot: int, position: int) -> Any:
+        tried.append(self.pod_types.revisions[self.pod_types.slots[slot].workload][0].name)
+        return original(self, state, slot, position)
+
+    monkeypatch.setattr(PlacementModel, "_feasible", counting)
+    for size in (1, 9, 1, 9):
+        timeline.scale("Deployment", "default", "web", size)
+    assert set(tried) == {"web"}
+    check(timeline)
+
+
 def test_whom_no_eviction_helps_asks_again_when_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods that a spread or an affinity counts may come, and others leave: else the same evictions would be in vain."""
     asked, tries, original, trying = [], [], PlacementModel.any_eviction, preempting.any_eviction
@@ -169,8 +204,9 @@ def test_a_pod_that_comes_is_compared_with_kinds_not_with_each_pod_of_a_daemonse
     manifests = [
         simulated.workload("DaemonSet", "large", None, {**asking("3500m"), "priority": 5}),
         simulated.workload("Deployment", "small", 40, {**asking("1"), "priority": 9}),
+        simulated.workload("Deployment", "weak", 1, asking("1m")),
     ]
     nodes = simulated.sketch(10).inventory.nodes
     made = SimulatedSet(nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
-    timeline_of(made, range(2), expected=True, most_states=0, runs=1, seed=1, preempting=True)
+    timeline_of(made, range(3), expected=True, most_states=0, runs=1, seed=1, preempting=True)
     assert 0 < len(compared) <= 80

@@ -6,12 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.quotas import asked, canonical, in_words, required_by, unset
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.start.quotas import have_shares, shares
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.report.simulation.report import as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
@@ -321,6 +323,70 @@ def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
     assert (here.text, here.verdict, here.proven) == ("3/3 ok", FINE, True)
 
 
+def _elsewhere(made: dict) -> dict:
+    made["metadata"]["namespace"] = "elsewhere"
+    return made
+
+
+@pytest.mark.parametrize("event", ["deploy", "rollout", "node-loss", "drain"])
+def test_traces_tell_of_a_workload_beside_two_that_race_for_the_quota_of_another_namespace(event):
+    """Room decides about the free one; the racers get four pods between them, whoever comes first."""
+    racers = [workload("Deployment", name, 3, asking("700m")) for name in ("a", "b")]
+    free = _elsewhere(workload("Deployment", "free", 3, asking("900m")))
+    found = cell(report_of(sketch(3, "a", "2"), *racers, free, quota(pods="4"), events=(event,)), "free", event)
+    assert found.verdict != UNKNOWN
+    assert (found.missing, found.worst is None) == ((), found.verdict == LIKELY)
+    racing = cell(report_of(sketch(3, "a", "2"), *racers, free, quota(pods="4"), events=("rollout",)), "a", "rollout")
+    assert racing.verdict == UNKNOWN
+    assert "quota compute" not in racing.text
+
+
+def _simulated(*workloads: dict, hard: int, running=()) -> SimulatedSet:
+    nodes = tuple(Node(name, {HOSTNAME: name}, allocatable={"cpu": 4000, "pods": 110}) for name in "xy")
+    limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": hard}),))
+    made = tuple(decode_workload(each, "default") for each in workloads)
+    return SimulatedSet(nodes, limited, made, running=dict(running), changes=dict.fromkeys(dict(running), False))
+
+
+def test_who_creates_its_pods_first_takes_of_a_quota_what_the_next_lack():
+    both = [workload("Deployment", "a", 3), workload("Deployment", "b", 3)]
+    simulated = _simulated(*both, hard=4)
+    assert shares(simulated, (0, 1)) == {0: 3, 1: 1}
+    assert shares(simulated, (1, 0)) == {0: 1, 1: 3}
+    assert have_shares(simulated, (0, 1))
+    assert not have_shares(_simulated(*both, workload("DaemonSet", "c", None), hard=4), (0, 1, 2)), "on which nodes?"
+    in_turn = [workload("StatefulSet", name, 3) for name in ("c", "d")]
+    last = _simulated(in_turn[0], *both, hard=7)
+    assert shares(last, (0, 1, 2)) == {0: 1, 1: 3, 2: 3}
+    assert have_shares(last, (0, 1, 2))
+    assert not have_shares(_simulated(*in_turn, hard=4), (0, 1)), "the second goes on where a pod of the first waits"
+
+
+def test_what_runs_unchanged_keeps_its_share_of_a_quota():
+    web = decode_workload(workload("Deployment", "web", 2), "default")
+    owner = Owner("ReplicaSet", "web-abc")
+    pods = tuple(BoundPod(f"web-{node}", node, web.pod, owner) for node in "xy")
+    objects = [workload("Deployment", name, 2) for name in ("first", "web")]
+    beside = _simulated(*objects, hard=3, running={1: pods})
+    assert shares(beside, (0, 1)) == {0: 1}
+    assert have_shares(beside, (0, 1))
+    assert not have_shares(_simulated(*objects, hard=1, running={1: pods}), (0, 1)), "a lost pod may not come back"
+
+
+def test_a_quota_of_another_namespace_takes_no_proof_from_a_pod_with_affinity():
+    """The pods of many may preempt, and the quota is short for them: near and its leader stand all the same."""
+    lead = workload("Deployment", "lead", 1)
+    term = {"labelSelector": {"matchLabels": {"app": "lead"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    drawn = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    near = workload("Deployment", "near", 2, asking("100m", **drawn))
+    many = _elsewhere(workload("Deployment", "many", 5, asking("1", priority=5)))
+    cluster = sketch(3, "a", "4", "110", *running(lead, "w-a-1"), *running(near, "w-a-1", "w-a-2"))
+    here = cell(report_of(cluster, lead, near, many, _elsewhere(quota(pods="4")), events=("deploy",)), "near", "deploy")
+    assert (here.verdict, here.proven) == (FINE, True)
+    leads = report_of(cluster, lead, near, many, quota(pods="2"), events=("deploy",))
+    assert not cell(leads, "near", "deploy").proven, "its leader may not be made again once it is preempted"
+
+
 def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():
     limit = quota(pods="1")
     limit["metadata"]["namespace"] = "default"
@@ -411,6 +477,28 @@ def test_an_autoscaler_may_take_the_pods_that_stand_in_the_way():
     )
     made = [workload("Deployment", "web", 3, **STRICT), workload("Deployment", "db", 2), scaler, quota(pods="5")]
     assert not cell(report_of(sketch(), *made, events=("rollout",)), "web", "rollout").always_stuck
+
+
+def test_pods_that_run_unchanged_stand_in_the_way_of_a_surge_pod():
+    """Two of the five pods of the quota are those of db, which nobody changes or outranks: web has three."""
+    db, web = workload("StatefulSet", "db", 2), workload("Deployment", "web", 3, **STRICT)
+    cluster = sketch(1, "abc", "4", "110", *running(db, "w-a", "w-b"), *running(web, "w-a", "w-b", "w-c"))
+
+    def rolled_out(*more: dict, objects=(db,)):
+        return cell(report_of(cluster, *objects, web, *more, events=("rollout",)), "web", "rollout")
+
+    tight = rolled_out(quota(pods="5"))
+    assert (tight.always_stuck, tight.proven) == (True, True)
+    assert "allows 5 pods; others use 2" in tight.why
+    assert rolled_out(quota(pods="6")).verdict == FINE
+    strong = workload("Deployment", "strong", 1, {"priority": 5})
+    strong["metadata"]["namespace"] = "elsewhere"
+    assert not rolled_out(quota(pods="5"), strong).always_stuck, "a pod of db may be preempted"
+    scaler = _scaler("db", 3)
+    scaler["spec"]["scaleTargetRef"]["kind"] = "StatefulSet"
+    assert not rolled_out(quota(pods="5"), scaler).always_stuck, "its autoscaler may take a pod of db"
+    changed = workload("StatefulSet", "db", 2, asking("200m"))
+    assert not rolled_out(quota(pods="5"), objects=(changed,)).always_stuck, "a pod of db goes before the next comes"
 
 
 def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_first():

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, Cell
 from kubesched_lint.engine.bounds.unreachable import _most_beside_empty
@@ -239,3 +240,18 @@ def test_the_most_beside_an_empty_domain_is_found_without_trying_each_number() -
     asked = [(wanted, domains, skew) for wanted in range(40) for domains in range(1, 7) for skew in range(1, 9)]
     assert [_most_beside_empty(*one) for one in asked] == [tried(*one) for one in asked]
     assert _most_beside_empty(2**31 - 1, 3, 1) == (2**31 - 1) * 2 // 3 + 1
+
+
+@pytest.mark.parametrize(("cpu", "verdict"), [("1", FINE), ("5", BAD)])
+def test_it_says_what_each_zone_leaves_of_a_daemon_set_where_zones_differ_in_size(cpu: str, verdict: str) -> None:
+    """Of one node in a and b each, and two in c, the cell shows the most; equal zones need no words."""
+    uneven = sketch(1, "abc")
+    third = uneven.inventory.nodes[2]
+    more = replace(third, name="w-c-2", labels={**third.labels, HOSTNAME: "w-c-2"})
+    cluster = replace(uneven, inventory=replace(uneven.inventory, nodes=(*uneven.inventory.nodes, more)))
+    agent = workload("DaemonSet", "agent", None, asking(cpu))
+    loss = cell(report_of(cluster, agent, events=("zone-loss",)), "agent", "zone-loss")
+    assert (loss.verdict, loss.wanted) == (verdict, 3)
+    assert loss.why.endswith("; of its 4 pods it wants 3 without zone a or b, 2 without zone c")
+    even = cell(report_of(uneven, agent, events=("zone-loss",)), "agent", "zone-loss")
+    assert "without zone" not in even.why

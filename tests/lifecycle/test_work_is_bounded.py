@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, NONE, UNKNOWN
+from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.events.search import events, explore
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
+from kubesched_lint.engine.verdicts.table import Table
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ZONE = "topology.kubernetes.io/zone"
@@ -136,3 +137,18 @@ def test_a_search_that_takes_too_many_steps_is_begun_once_and_traces_follow(monk
     assert all(c.verdict != UNKNOWN for row in result.rows for c in row.cells)
     assert tried
     assert len(tried) == len(set(tried))
+
+
+def test_a_row_that_takes_all_steps_in_other_worlds_leaves_the_others_told(monkeypatch):
+    original = Table._surviving
+
+    def greedy(self, row, table):
+        if self.simulated.workloads[row.number].name == "b":
+            work.spend(10 * MOST_STEPS)
+        return original(self, row, table)
+
+    monkeypatch.setattr(Table, "_surviving", greedy)
+    found = report_of(sketch(), *(workload("Deployment", name, 2) for name in "abc"), events=("deploy", "hpa-max"))
+    assert [cell(found, name, "deploy").verdict for name in "abc"] == [FINE, UNKNOWN, FINE]
+    assert cell(found, "b", "deploy").missing == (work.WHY,)
+    assert cell(found, "b", "hpa-max").verdict == NONE

@@ -167,8 +167,27 @@ def _is_asked(member: SimulatedMember, event: str) -> bool:
     if not plain or simulated.need_devices((member.number,)):
         return False
     pod, workload = member.pod, member.workload
-    follows = bool(pod.required_affinity) and bool(quota_short(simulated))
-    return not (follows or workload.suspended or pod.group or member.never_ready)
+    return not (_follows_short(member) or workload.suspended or pod.group or member.never_ready)
+
+
+def _follows_short(member: SimulatedMember) -> bool:
+    """Whether a pod that its affinity asks for, or one for which that asks in turn, may lack quota."""
+    simulated = member.set
+    short = quota_short(simulated) if member.pod.required_affinity else frozenset[int]()
+    met, left = {member.number}, [member.number]
+    while short and left:
+        leaders = _led_by(simulated, left.pop()) - met
+        if not short.isdisjoint(leaders):
+            return True
+        met |= leaders
+        left += leaders
+    return False
+
+
+def _led_by(simulated: SimulatedSet, number: int) -> set[int]:
+    """Return the workloads of which required affinity of another one may select pods."""
+    asking = ((pod, term) for pod in simulated.kinds[number] for term in pod.required_affinity)
+    return {i for pod, term in asking for i in simulated.selection.of(term, pod.namespace)}
 
 
 def _is_refused(member: SimulatedMember, event: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import acquaintances, template_variants
 from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
 from kubesched_lint.engine.events.start.preemption_scope import drivers
-from kubesched_lint.engine.events.start.quotas import as_granted, most_pods
+from kubesched_lint.engine.events.start.quotas import as_granted, most_pods, shares
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import anew, timeline_of
@@ -57,6 +57,8 @@ class _Start(NamedTuple):
     seed: int
     against: int
     """The workload against which the scheduler picks nodes; -1: it picks by score."""
+    changed: tuple[frozenset[int], ...]
+    """The cases to follow: each has the workloads with unknown changes whose manifests change running pods."""
 
 
 class _Variant(NamedTuple):
@@ -322,12 +324,18 @@ class Courses:
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None
+        # Runs are draws: that all unknown manifests change what runs, and that none does, are two of them.
+        cases = template_variants(self.simulated, members, most=1)
+        if turn:
+            place = turn.draw if isinstance(turn, Aim) else turn
+            cases = (cases[place % len(cases)],)
         return _Start(
             members,
             tuple(self._precedence(members, turn).items()),
-            1 if turn or self._size > FEW_RUN else self.effort.runs,
+            1 if turn or self._size > FEW_RUN else max(self.effort.runs // len(cases), 1),
             self.effort.seed + (aim.draw if aim else 0),
             aim.number if aim and aim.against else -1,
+            cases,
         )
 
     def _after_crowd(self, start: _Start, alike: Hashable) -> EventOutcomes:
@@ -347,7 +355,7 @@ class Courses:
             (self._crowds[key],) = self._deployed(crowd).deployed
         timeline = self._crowds[key].fork(apart=True)
         timeline.precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
-        timeline.deploy([as_granted(self.simulated.member(number))], together=True)
+        timeline.deploy([as_granted(self.simulated.member(number), self._shares(start))], together=True)
         return EventOutcomes(self.simulated, start.members, [timeline], ())
 
     def _victim_key(self, number: int) -> Hashable:
@@ -373,12 +381,10 @@ class Courses:
     def _deployed(self, start: _Start) -> EventOutcomes:
         simulated = self.simulated
         run = self._from_start if start.against < 0 and simulated.together else self._from_nothing
-        timelines = [run(start, _Variant(changed)) for changed in template_variants(simulated, start.members)]
+        timelines = [run(start, _Variant(changed)) for changed in start.changed]
         unready = []
         if simulated.never_ready.intersection(start.members):
-            unready = [
-                run(start, _Variant(changed, unready=True)) for changed in template_variants(simulated, start.members)
-            ]
+            unready = [run(start, _Variant(changed, unready=True)) for changed in start.changed]
         return EventOutcomes(simulated, start.members, timelines, (), unready)
 
     def _from_start(self, start: _Start, variant: _Variant) -> Timeline:
@@ -388,7 +394,8 @@ class Courses:
         known = self._starts[1]
         if variant not in known:
             known[variant] = self._from_nothing(start._replace(precedence=()), variant, deployed=False)
-        chosen = [as_granted(self.simulated.member(i)) for i in start.members]
+        granted = self._shares(start)
+        chosen = [as_granted(self.simulated.member(i), granted) for i in start.members]
         precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
         return anew(known[variant], chosen, start.seed, start.runs, precedence)
 
@@ -408,4 +415,10 @@ class Courses:
             changed=variant.changed,
             unready=variant.unready,
             deployed=deployed,
+            granted=self._shares(start),
         )
+
+    def _shares(self, start: _Start) -> Mapping[int, int]:
+        """Return what quotas grant if workloads create their pods in the order in which the scheduler tries them."""
+        ranks = dict(start.precedence)
+        return shares(self.simulated, sorted(start.members, key=lambda i: ranks.get(i, 0)))

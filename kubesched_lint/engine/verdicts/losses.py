@@ -23,10 +23,12 @@ from kubesched_lint.engine.answers.cells import (
 )
 from kubesched_lint.engine.answers.counted_cells import left_open
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.unreachable import why_apart
+from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
 
 _OTHER_END = {deleted: unreachable for unreachable, deleted in UNREACHABLE_OF.items()}
@@ -91,7 +93,23 @@ def _joined(row: Row, matrix: Matrix) -> Iterator[Cell]:
     for cell in row.cells:
         other = others.get(_OTHER_END.get(cell.event, ""))
         if cell.event not in UNREACHABLE_OF:
-            yield cell if other is None else _worse(cell, other, row.number, matrix)
+            whole = cell if other is None else _worse(cell, other, row.number, matrix)
+            left = _left_by_zone(cell, matrix.whole.member(row.number))
+            yield replace(whole, why="; ".join(filter(None, (whole.why, left)))) if left else whole
+
+
+def _left_by_zone(cell: Cell, member: SimulatedMember) -> str:
+    """Return how many pods of a DaemonSet each zone leaves if it is lost; '' if the numbers are equal."""
+    if cell.event != "zone-loss" or cell.verdict == NONE or member.workload.kind != "DaemonSet":
+        return ""
+    index, left = member.set.index, dict[int, list[str]]()
+    run = targets(member.pod, index)[0]
+    for zone, names in zones(member.set).items():
+        left.setdefault((run & ~index.named(names)).bit_count(), []).append(zone)
+    if len(left) < 2:
+        return ""
+    each = (f"{count} without zone {first_few(left[count], ' or ')}" for count in sorted(left, reverse=True))
+    return f"of its {many(run.bit_count(), 'pod')} it wants {', '.join(each)}"
 
 
 def _worse(deleted: Cell, other: Cell, number: int, matrix: Matrix) -> Cell:

@@ -203,11 +203,11 @@ class Matrix:
         any_ends = likely_ends = None
         if event in UNREACHABLE_OF and member.workload.kind == "StatefulSet":
             return self._from_bounds(event, number, bounds)  # its pods on other nodes stay: a trace shows it
-        if not scope.strong and self._is_made(members, event, number) and not by_allocator(self.simulated, members):
+        if not scope.strong and _is_made(member, event, members) and not by_allocator(self.simulated, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
         surely = any_ends is not None and _says_all(member, event, any_ends) and self._is_followed(members)
-        if self._is_made(self._everybody, event, number) and not surely:
+        if _is_made(member, event, self._everybody) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
@@ -221,15 +221,15 @@ class Matrix:
             return doubted(with_counted(cell, bounds), scope.open_)
         return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
-    def _is_made(self, members: Sequence[int], event: str, number: int) -> bool:
-        """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
+    def _has_courses(self, event: str, number: int, turn: Turn = 0) -> bool:
+        """Whether courses know how many pods the workloads in them have: of those that race for a quota, one result.
 
-        A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
+        None shows what becomes of a workload that is short of quota itself.
         """
         short = quotas.refused_in(self.simulated.member(number), event)
-        if number in short:
-            return False
-        return not short or all(i in capped(self.simulated) for i in short.intersection(members))
+        if not short or number in short:
+            return not short
+        return quotas.have_shares(self.simulated, short.intersection(self.seeded.members(number, turn)))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -350,7 +350,7 @@ class Matrix:
         self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
     ) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._is_made(self._everybody, event, number) and not self._is_untold(number, turn)
+        followed = self._has_courses(event, number, turn) and not self._is_untold(number, turn)
         return self.seeded.ends(event, number, turn, is_known=is_known, before=before) if followed else []
 
     def _is_untold(self, number: int, turn: Turn) -> bool:
@@ -372,7 +372,7 @@ class Matrix:
         bound = range_of(bounds)
         blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
-        is_open = not (fine or bad) and self._is_made(self._everybody, event, number)
+        is_open = not (fine or bad) and self._has_courses(event, number)
         if is_open and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
@@ -435,7 +435,7 @@ class Matrix:
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if not self._is_made(self._everybody, event, number):
+        if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)
         untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
@@ -462,6 +462,17 @@ class Matrix:
     def _premises(self, number: int) -> tuple[str, ...]:
         member = self.simulated.member(number)
         return tuple(premises(member, self._scopes[group_of(member)]))
+
+
+def _is_made(member: SimulatedMember, event: str, members: Sequence[int]) -> bool:
+    """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
+
+    A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
+    """
+    short = quotas.refused_in(member, event)
+    if member.number in short:
+        return False
+    return not short or all(i in capped(member.set) for i in short.intersection(members))
 
 
 def _says_all(member: SimulatedMember, event: str, any_ends: Sequence[FinalState]) -> bool:

@@ -277,11 +277,10 @@ def _contradicted(claim: Claim, ends: Sequence[FinalState]) -> str:
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 
-def established_cells(rows: Iterable[Row], refuter: Refuter) -> Iterator[Row]:
-    """Yield the rows; cells that a run contradicts become unknown."""
-    for row in rows:
-        doubts = [refuter.doubt(of_cell(cell, row.number)) if cell.proven else "" for cell in row.cells]
-        cells = zip(row.cells, doubts, strict=True)
-        yield replace(
-            row, cells=tuple(not_known(cell, (f"a proof: {doubt}",)) if doubt else cell for cell, doubt in cells)
-        )
+def established(row: Row, refuter: Refuter) -> Row:
+    """Return the row; cells that a run contradicts are unknown."""
+    doubts = [refuter.doubt(of_cell(cell, row.number)) if cell.proven else "" for cell in row.cells]
+    cells = zip(row.cells, doubts, strict=True)
+    return replace(
+        row, cells=tuple(not_known(cell, (f"a proof: {doubt}",)) if doubt else cell for cell, doubt in cells)
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell, not_known
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.steps import at
@@ -26,11 +26,15 @@ from kubesched_lint.engine.verdicts.custom_cells import with_custom
 from kubesched_lint.engine.verdicts.gang_cells import with_gangs
 from kubesched_lint.engine.verdicts.losses import both_ends, cells_of, with_worse_ends
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
-from kubesched_lint.engine.verdicts.refuting import Refuter, established_cells
+from kubesched_lint.engine.verdicts.refuting import Refuter, established
 from kubesched_lint.engine.verdicts.what_if import MissingFacts, of_cluster, of_unknown_nodes
 
 WHOLE = 9 / 8
 """Steps of a simulation per step of its cells: the rest is for what follows, without which no cell would be told."""
+
+
+_ONE_ROW = 4 / 3
+"""Steps that are left per step of what may take nearly all of them."""
 
 
 class Table:
@@ -68,11 +72,14 @@ class Table:
         return self._left_of(rows)
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
-        established = established_cells(rows, self._refuter)
-        tested = [self._surviving(row, self._table(row.number)) for row in established]
+        """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied.
+
+        Where a row takes nearly all steps that are left, its cells are unknown, and the other rows are still told.
+        """
+        with work.within(work.share(0, _ONE_ROW)):
+            tested = _each(rows, lambda row: self._surviving(established(row, self._refuter), self._table(row.number)))
         missing = self._facts.table(tested)
-        return self._with_gangs(tuple(self._surviving(row, missing(row.number)) for row in tested))
+        return self._with_gangs(_each(tested, lambda row: self._surviving(row, missing(row.number))))
 
     @cached_property
     def _refuter(self) -> Refuter:
@@ -151,6 +158,16 @@ class Table:
         if not gangs_of(self._world):
             return rows
         return tuple(with_gangs(rows, self.simulated, self._world))
+
+
+def _each(rows: Iterable[Row], judge: Callable[[Row], Row]) -> tuple[Row, ...]:
+    """Return what is left of each row; its cells are unknown where the steps do not suffice."""
+    return tuple(work.tried(partial(judge, row), _untold(row), _ONE_ROW) for row in rows)
+
+
+def _untold(row: Row) -> Row:
+    cells = (cell if cell.verdict in (NONE, UNKNOWN) else not_known(cell, (work.WHY,)) for cell in row.cells)
+    return replace(row, cells=tuple(cells))
 
 
 def placed(cell: Cell, world: World) -> Cell:

@@ -191,10 +191,12 @@ def _least_on(simulated: SimulatedSet) -> dict[tuple[NodeSet, str], float]:
     return {}
 
 
-def template_variants(simulated: SimulatedSet, members: Iterable[int]) -> tuple[frozenset[int], ...]:
-    """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
+def template_variants(
+    simulated: SimulatedSet, members: Iterable[int], most: int = MOST_COMBINED
+) -> tuple[frozenset[int], ...]:
+    """Return every combination of unknown manifests that change running pods; with more than ``most``, all and none."""
     unknown = [i for i in members if simulated.member(i).is_template_unknown]
-    if len(unknown) > MOST_COMBINED:
+    if len(unknown) > most:
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))

@@ -23,6 +23,9 @@ from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.model.workload import SCALED, Workload
 from kubesched_lint.engine.scenario.quotas import claimed, in_turn
 
+_COUNTED = (*SCALED, "Job")
+"""Kinds of which it matters how many pods a quota grants, not which: those of a DaemonSet have nodes of their own."""
+
 
 class Entry(NamedTuple):
     """One resource of a quota: the request of one pod of the workload, and the use by pods outside the set."""
@@ -123,24 +126,37 @@ def cap_in_rollout(member: SimulatedMember) -> Cap | None:
 
 
 def _standing(member: SimulatedMember) -> Iterator[int]:
-    """Yield other workloads whose pods are surely made by the deploy, and stand while this one is rolled out.
+    """Yield other workloads whose pods stand while this one is rolled out: they run unchanged, or the deploy makes all.
 
     Left out is who may have fewer pods then: one that an autoscaler scales, makes its pods one after another, ends
     them, or is preempted; and one whose pods are created on an assumption, or by a controller that is not modelled.
     """
     simulated = member.set
     rivals = {i for quota in _distinct(member) for i in _users(simulated)[quota]} - {member.number}
-    highest = max(pod.priority or 0 for pod in simulated.pods) if rivals else 0
-    for i in sorted(rivals):
-        workload, pod = simulated.workloads[i], simulated.pods[i]
-        is_scaled = workload.kind in SCALED and i not in simulated.scalers and i not in simulated.scaled
-        in_turn = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
-        is_made = i not in simulated.decisions and workload.custom is None
-        stands = (
-            is_made and is_scaled and not in_turn and (pod.priority or 0) == highest and not simulated.running.get(i)
-        )
-        if stands and surely_granted(simulated.member(i), "deploy") >= simulated.wanted[i]:
-            yield i
+    highest = _highest_waiting(member) if rivals else 0
+    for other in map(simulated.member, sorted(rivals)):
+        number, workload = other.number, other.workload
+        is_scaled = workload.kind in SCALED and number not in simulated.scalers and number not in simulated.scaled
+        is_made = number not in simulated.decisions and workload.custom is None
+        if not (is_scaled and is_made) or min(pod.priority or 0 for pod in other.kinds) < highest:
+            continue
+        if other.running:
+            stands = number in quiet(simulated)
+        else:
+            stands = not _creates_in_turn(other) and surely_granted(other, "deploy") >= other.wanted
+        if stands:
+            yield number
+
+
+def _highest_waiting(member: SimulatedMember) -> int:
+    """Return the highest priority of pods that may wait, and so preempt others, in an event of a workload."""
+    simulated, pods = member.set, list(member.kinds)
+    for other in member.others:
+        more = other.scaler is not None or other.scaled or other.workload.kind == "Job"
+        if more or other.number not in quiet(simulated):
+            pods += other.kinds
+    pods += (bound.pod for bound in simulated.objects.pods if not bound.node)
+    return max(pod.priority or 0 for pod in pods)
 
 
 def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
@@ -166,7 +182,14 @@ def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
 def _beside(simulated: SimulatedSet, shared: Shared, standing: Collection[int]) -> int:
     """Return the use by all pods of those workloads that stand."""
     others = [i for i in _users(simulated)[shared.quota] if i in standing] if standing else ()
-    return sum(_asked(simulated.member(i), shared.resource) * simulated.wanted[i] for i in others)
+    return sum(_used_standing(simulated.member(i), shared.resource) for i in others)
+
+
+def _used_standing(member: SimulatedMember, resource: str) -> int:
+    if not member.running:
+        return _asked(member, resource) * member.wanted
+    # Claims that exist count as use by others already.
+    return 0 if is_of_claims(resource) else sum(asked(bound.pod, resource) for bound in member.running)
 
 
 def surely_granted(member: SimulatedMember, event: str = "") -> int:
@@ -347,9 +370,10 @@ def message_in_turn(member: SimulatedMember) -> str:
 @once_per_member
 def goes_both_ways(member: SimulatedMember) -> bool:
     """Whether a deployment gives a workload all its pods in one order of creation, and fewer in another."""
-    if any(member.set.running.values()):
+    simulated = member.set
+    if any(simulated.running.get(i) for quota in _distinct(member) for i in _users(simulated)[quota]):
         return False
-    when_first = granted_in_turn(member.set, (member.number,)).pods[member.number]
+    when_first = granted_in_turn(simulated, (member.number,)).pods[member.number]
     return when_first >= member.wanted > _pods_when_last(member)
 
 
@@ -434,20 +458,62 @@ def _as_far_as_granted(member: SimulatedMember) -> int:
 @once_per_set
 def capped(simulated: SimulatedSet) -> Mapping[int, int]:
     """Return workload → exact number of its pods, for workloads that are the only users of their quotas."""
-    kinds = (*SCALED, "Job")
     alone = (
         i
         for i in quota_short(simulated)
-        if simulated.workloads[i].kind in kinds and not simulated.running.get(i) and is_alone(simulated.member(i))
+        if simulated.workloads[i].kind in _COUNTED and not simulated.running.get(i) and is_alone(simulated.member(i))
     )
     return {i: granted.pods for i in alone if (granted := cap(simulated.member(i))) is not None}
 
 
-def as_granted(member: SimulatedMember) -> Workload:
-    workload, most = member.workload, capped(member.set).get(member.number)
+def as_granted(member: SimulatedMember, granted: Mapping[int, int] | None = None) -> Workload:
+    """Return a workload with the pods that its quotas grant; ``granted``: see ``shares``, default: ``capped``."""
+    granted = capped(member.set) if granted is None else granted
+    workload, most = member.workload, granted.get(member.number)
     if most is None or workload.replicas <= most:
         return workload
     return replace_record(workload, replicas=most)
+
+
+def shares(simulated: SimulatedSet, order: Iterable[int]) -> Mapping[int, int]:
+    """Return workload → number of its pods, for those that are short if workloads create their pods in ``order``.
+
+    Pods that run are there before all others. Those of a StatefulSet that waits for each are created last.
+    """
+    short = quota_short(simulated)
+    if not short:
+        return {}
+    ranked = sorted(order, key=lambda i: (not simulated.running.get(i), _creates_in_turn(simulated.member(i))))
+    found = granted_in_turn(simulated, ranked).pods
+    return {**{i: found[i] for i in ranked if i in short and not simulated.running.get(i)}, **capped(simulated)}
+
+
+def have_shares(simulated: SimulatedSet, short: Iterable[int]) -> bool:
+    """Whether ``shares`` says for these workloads, which are short of quota, what a deployment may leave them.
+
+    What runs unchanged keeps its share, and takes it again once its pods are lost or preempted. Of those that create
+    their pods one after another, one takes what the others leave; what two of them get depends on whose become ready.
+    """
+    left = [simulated.member(i) for i in short if i not in capped(simulated)]
+    waiting = [quota for member in left if _creates_in_turn(member) for quota in member.quotas]
+    return all(map(_has_share, left)) and len(waiting) == len(set(waiting)) and (not left or simulated.supposed is None)
+
+
+def _has_share(member: SimulatedMember) -> bool:
+    if not member.running:
+        return member.workload.kind in _COUNTED
+    return member.number in quiet(member.set) and _of_what_runs(member.set)[member.number] >= member.wanted
+
+
+def _creates_in_turn(member: SimulatedMember) -> bool:
+    workload = member.workload
+    return workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
+
+
+@once_per_set
+def _of_what_runs(simulated: SimulatedSet) -> Mapping[int, int]:
+    """Return what quotas grant to each workload that runs if only those want pods."""
+    return granted_in_turn(simulated, (i for i, pods in sorted(simulated.running.items()) if pods)).pods
 
 
 @once_per_set

@@ -58,16 +58,18 @@ def timeline_of(
     by_readiness: bool = False,
     by_likeness: bool = False,
     deployed: bool = True,
+    granted: Mapping[int, int] | None = None,
 ) -> Timeline:
     """Return a timeline with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
 
     If not ``deployed``, the timeline only knows the members: nobody makes pods of them yet.
 
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
-    be deleted; all other pods stay where they are. See ``Timeline`` for the other options.
+    be deleted; all other pods stay where they are. ``granted``: see ``as_granted``, and ``Timeline`` for the other
+    options.
     """
     work.spend(work.CALL * len(members))  # before anything is made: what is beyond the limit must cost nothing
-    chosen = [as_granted(simulated.member(i)) for i in members]
+    chosen = [as_granted(simulated.member(i), granted) for i in members]
     moving = {bound for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in simulated.objects.pods if bound not in moving)
     timeline = Timeline(

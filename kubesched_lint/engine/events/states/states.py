@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from math import inf
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -86,6 +87,8 @@ class Missing(Struct):
     """Whether a waiting pod may miss the event that would let it run. Each phase asks; nodes do not matter."""
 
     may: bool = False
+    unseen: bool = False
+    """Whether the anti-affinity of some pod may keep all pods waiting longer than it should."""
     asked: int = 0
     """Number of the pods that were asked about, as they joined."""
 
@@ -99,6 +102,8 @@ class PodTypes:
         """The admitted pod of each revision."""
         self.joined: list[Pod] = []
         """The same pods in the order in which they were added."""
+        self.lowest: float = inf
+        """The lowest priority of all pods: who has no more preempts nobody."""
         self.missing = Missing()
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
@@ -129,7 +134,7 @@ class PodTypes:
         """Add a workload and return its number."""
         self.revisions.append([workload])
         self.pods.append([pod])
-        self.joined.append(pod)
+        self._note(pod)
         self.owners.append([owner])
         return len(self.revisions) - 1
 
@@ -137,9 +142,13 @@ class PodTypes:
         """Add a revision to a workload and return the revision's number."""
         self.revisions[number].append(workload)
         self.pods[number].append(pod)
-        self.joined.append(pod)
+        self._note(pod)
         self.owners[number].append(owner)
         return len(self.revisions[number]) - 1
+
+    def _note(self, pod: Pod) -> None:
+        self.joined.append(pod)
+        self.lowest = min(self.lowest, pod.priority or 0)
 
     def revision_of(self, number: int, workload: Workload, *, after: int) -> int | None:
         """Return the first revision ``after`` another that this object made; None without one."""

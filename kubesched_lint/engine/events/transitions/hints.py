@@ -24,6 +24,7 @@ AFFINITY = "InterPodAffinity"
 SPREAD = "PodTopologySpread"
 RESOURCES = "NodeResourcesFit"
 PORTS = "NodePorts"
+VOLUMES = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
 
 
 def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
@@ -32,13 +33,23 @@ def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
     Causes: several anti-affinity terms, if an event concerns only one; a namespaceSelector; or affinity to itself,
     where a first pod may start after the last matching pod is gone.
     """
-    asks_all = has(state.kubernetes_version, HINTS_ASK_FOR_ALL_TERMS)
     return any(
-        (asks_all and len(pod.required_anti_affinity) > 1)
-        or is_blind((*pod.required_affinity, *pod.required_anti_affinity), state)
-        or (pod.required_affinity and all(selects_incoming(t, pod, pod, state) for t in pod.required_affinity))
+        may_repel_unseen(pod, state)
+        or is_blind(pod.required_affinity, state)
+        or (pod.required_affinity and _draws_itself(pod, state))
         for pod in pods
     )
+
+
+def _draws_itself(pod: Pod, state: ClusterState) -> bool:
+    """Whether its affinity selects the pod itself, so that a first one may start where no other matches."""
+    return all(selects_incoming(term, pod, pod, state) for term in pod.required_affinity)
+
+
+def may_repel_unseen(pod: Pod, state: ClusterState) -> bool:
+    """Whether a pod can miss that another one whom its anti-affinity kept away has gone, and that one, that it has."""
+    asks_all = has(state.kubernetes_version, HINTS_ASK_FOR_ALL_TERMS)
+    return (asks_all and len(pod.required_anti_affinity) > 1) or is_blind(pod.required_anti_affinity, state)
 
 
 def is_blind(terms: Iterable[PodAffinityTerm], state: ClusterState) -> bool:
@@ -137,10 +148,12 @@ class UnschedulableCache:
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
-        self._alone: dict[int, set[tuple[int, int]]] = {}
-        """Position or ANYWHERE → (kind, position) of waiting pods that only the departure of a pod there can help."""
-        self._sociable: dict[int, set[int]] = {}
-        """Kind → positions of its waiting pods (the pinned node or ANYWHERE), for pods that depend on other pods."""
+        self._alone: dict[int, dict[tuple[int, int], NodeSet]] = {}
+        """Position or ANYWHERE → (kind, position) of waiting pods that only the departure of a pod can help → the nodes
+        from which it has to go."""
+        self._sociable: dict[int, dict[int, bool]] = {}
+        """Kind → positions of its waiting pods (the pinned node or ANYWHERE), for pods that depend on other pods →
+        whether the departure of any pod may help them."""
         self._helped: dict[tuple[str, str] | None, set[int]] = {}
         """Label → the kinds of ``_sociable`` that a pod with it may help; None: those that any pod may help."""
         self._pods: dict[int, Pod] = {}
@@ -151,18 +164,22 @@ class UnschedulableCache:
         Return whether they wait. Others may find a node at any time: a pod that goes elsewhere may free their volume or
         device.
         """
-        if pod.volumes or self._cluster.may_serve(pod) or found.refusal is not None:
+        held = bool(pod.volumes) and not found.rejected_by.isdisjoint(VOLUMES)
+        if held or self._cluster.may_serve(pod) or found.refusal is not None:
             return False
+        # No preemption helps a pod that names its node, but each departure may: the kubelet tries again.
+        opened = self._cluster.index.all if pod.node_name or found.error else found.resolvable
         plugins = {r.plugin for r in found.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):
-            self._alone.setdefault(position, set()).add((kind, position))
+            self._alone.setdefault(position, {})[kind, position] = opened
         elif pod.required_affinity or any(c.is_hard for c in pod.spread):
             self._pods[kind] = pod
-            self._sociable.setdefault(kind, set()).add(position)
+            starts_alone = bool(pod.required_affinity) and _draws_itself(pod, self._cluster)
+            self._sociable.setdefault(kind, {})[position] = bool(opened) or starts_alone
             for label in _helpful(pod):
                 self._helped.setdefault(label, set()).add(kind)
         else:
-            self._alone.setdefault(ANYWHERE, set()).add((kind, position))
+            self._alone.setdefault(ANYWHERE, {})[kind, position] = self._cluster.index.all
         return True
 
     def has(self, kind: int, position: int) -> bool:
@@ -183,7 +200,8 @@ class UnschedulableCache:
             near = self._near(self._pods[kind], pod, position)
             if near:
                 woken.append(kind)
-                self._sociable[kind] = {p for p in self._sociable[kind] if p != ANYWHERE and not near >> p & 1}
+                left = self._sociable[kind].items()
+                self._sociable[kind] = {p: helped for p, helped in left if p != ANYWHERE and not near >> p & 1}
                 if not self._sociable[kind]:
                     for label in _helpful(self._pods[kind]):
                         self._helped[label].discard(kind)
@@ -191,10 +209,15 @@ class UnschedulableCache:
 
     def goes(self, position: int) -> None:
         """Record that a pod leaves a node."""
-        self._sociable.clear()
         self._helped.clear()
-        self._alone.pop(position, None)
-        self._alone.pop(ANYWHERE, None)
+        for kind, waiting in [*self._sociable.items()]:
+            self._sociable[kind] = {p: False for p, helped in waiting.items() if not helped}
+            for label in _helpful(self._pods[kind]) if self._sociable[kind] else ():
+                self._helped.setdefault(label, set()).add(kind)
+        for place in (position, ANYWHERE):
+            alone = self._alone.get(place, {})
+            for key in [key for key, nodes in alone.items() if nodes >> position & 1]:
+                del alone[key]
 
     def _near(self, pod: Pod, come: Pod, position: int) -> NodeSet:
         """Return the nodes that may be open to a pod after another pod was bound to a node."""

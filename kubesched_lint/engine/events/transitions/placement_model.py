@@ -26,13 +26,14 @@ from kubesched_lint.engine.events.states.storage_objects import keys_read, nodes
 from kubesched_lint.engine.events.states.symmetry import Symmetry
 from kubesched_lint.engine.events.transitions.adverse import worst
 from kubesched_lint.engine.events.transitions.daemons import Daemons
-from kubesched_lint.engine.events.transitions.hints import UnschedulableCache, may_help, may_miss
+from kubesched_lint.engine.events.transitions.hints import UnschedulableCache, may_help, may_miss, may_repel_unseen
 from kubesched_lint.engine.events.transitions.preempting import Preemption, any_eviction, evictions
 from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.scheduler.binding import bind, placed
+from kubesched_lint.engine.scheduler.eviction import preempting_priority
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.engine.scheduler.placement import is_sampled
 from kubesched_lint.engine.scheduler.scoring import Scoring
@@ -108,6 +109,8 @@ class PlacementModel:
         self._hopeless = UnschedulableCache(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
+        self._can_miss: dict[tuple[int, int], bool] = {}
+        """(workload, revision) → whether its pods can miss the event that would let them run."""
         self._in_vain: dict[int, set[int]] = {}
         """Kind → positions of pods that no eviction helps: until any pod leaves, or one comes for which the affinity or
         the spread of the kind asks."""
@@ -166,9 +169,21 @@ class PlacementModel:
         """Whether a waiting pod can miss the event that would let it run."""
         known, joined = self.pod_types.missing, self.pod_types.joined
         if known.asked < len(joined):
-            known.may = known.may or may_miss(joined[known.asked :], self.cluster)
+            fresh = joined[known.asked :]
+            known.may = known.may or may_miss(fresh, self.cluster)
+            known.unseen = known.unseen or any(may_repel_unseen(pod, self.cluster) for pod in fresh)
             known.asked = len(joined)
         return known.may
+
+    def can_miss(self, slot: int, position: int = -1) -> bool:
+        """Whether pods of a slot can miss the event that would let them run."""
+        if not self.may_miss() or self.pod_types.missing.unseen:
+            return self.pod_types.missing.may
+        workload, revision, _ = self.pod_types.slots[slot]
+        key = workload, revision
+        if key not in self._can_miss:
+            self._can_miss[key] = may_miss([self.pod(slot, position)], self.cluster)
+        return self._can_miss[key]
 
     def daemons(self, desired: DesiredState) -> Daemons:
         """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
@@ -280,15 +295,22 @@ class PlacementModel:
         random: Random,
     ) -> Preemption | None:
         """Return a random one of the preemptions that a course follows; None if there is none."""
+        pod = self.pod(slot, position)
+        if not self._may_preempt(pod):
+            return None
         self.show(state)
         kind = self._same_decision(slot)
-        if not self.preempting or position in self._in_vain.get(kind, ()):
+        if position in self._in_vain.get(kind, ()):
             return None
-        pod, resolvable = self.pod(slot, position), self._resolvable(state, slot, position)
+        resolvable = self._resolvable(state, slot, position)
         found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
         if found is None:
             self._in_vain.setdefault(kind, set()).add(position)
         return found
+
+    def _may_preempt(self, pod: Pod) -> bool:
+        """Whether a waiting pod may preempt any pod that a course or a search knows."""
+        return self.preempting and preempting_priority(pod) > self.pod_types.lowest
 
     def _resolvable(self, state: State, slot: int, position: int) -> NodeSet:
         """Return the nodes where preemption may help a waiting pod."""
@@ -303,7 +325,7 @@ class PlacementModel:
         }
 
     def _evict(self, state: State, slot: int, position: int) -> tuple[Preemption, ...]:
-        resolvable = self._resolvable(state, slot, position) if self.preempting else 0
+        resolvable = self._resolvable(state, slot, position) if self._may_preempt(self.pod(slot, position)) else 0
         if not resolvable:
             return ()
         options = evictions(self.pod(slot, position), resolvable, self._standing(state), self.cluster)

@@ -30,7 +30,9 @@ def not_requeued(
     for position, queue in queues:
         there = position if position < 0 or origin is None else origin[position]
         for slot, status, count in queue:
-            if status > FRESH or model.may_run(before, slot, there) or not later.may_run(after, slot, position):
+            if status > FRESH or not later.can_miss(slot, position):
+                continue
+            if model.may_run(before, slot, there) or not later.may_run(after, slot, position):
                 continue
             rejected_by = model.diagnosis(before, slot, there).rejected_by
             if not rejected_by or wakes(model.pod(slot, there), rejected_by):

@@ -60,6 +60,16 @@ def test_every_command_counts_the_same_findings(tmp_path: Path, of: str, count: 
     assert set(counted(repo, *ask).items()) == {(each, count) for each in counted(repo, *ask)}
 
 
+def test_a_set_that_is_short_of_room_is_told_once(tmp_path: Path) -> None:
+    """Without the last of the workloads, others do not fit, either: that is no second cause."""
+    repo = company_in(tmp_path / "company")
+    git(repo, "checkout", "-q", ".")
+    etl = repo / "data/etl.yaml"
+    etl.write_text(etl.read_text().replace("replicas: 8", "replicas: 18"))
+    lines = called("lint", ".", "-c", COMPANY / "cluster.json", "--format", "concise", cwd=repo).stdout.splitlines()
+    assert len([line for line in lines if "set-does-not-fit" in line]) == 1, lines
+
+
 # --- the first screen -------------------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ WHOLE = 9 / 8
 """Steps of a simulation per step of its cells: the rest is for what follows, without which no cell would be told."""
 
 
-_ONE_ROW = 4 / 3
+_NEARLY_ALL = 4 / 3
 """Steps that are left per step of what may take nearly all of them."""
 
 
@@ -76,7 +76,7 @@ class Table:
 
         Where a row takes nearly all steps that are left, its cells are unknown, and the other rows are still told.
         """
-        with work.within(work.share(0, _ONE_ROW)):
+        with work.within(work.share(0, _NEARLY_ALL)):
             tested = _each(rows, lambda row: self._surviving(established(row, self._refuter), self._table(row.number)))
         missing = self._facts.table(tested)
         return self._with_gangs(_each(tested, lambda row: self._surviving(row, missing(row.number))))
@@ -162,7 +162,7 @@ class Table:
 
 def _each(rows: Iterable[Row], judge: Callable[[Row], Row]) -> tuple[Row, ...]:
     """Return what is left of each row; its cells are unknown where the steps do not suffice."""
-    return tuple(work.tried(partial(judge, row), _untold(row), _ONE_ROW) for row in rows)
+    return tuple(work.tried(partial(judge, row), _untold(row), _NEARLY_ALL) for row in rows)
 
 
 def _untold(row: Row) -> Row:

@@ -130,14 +130,14 @@ def impossible(world: World) -> Iterator[Impossible]:
     if not demands:
         return
     sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
-    reported: set[tuple[object, ...]] = set()
+    reported: list[Impossible] = []
     if len(sure) < len(demands):
         yield from _impossible(Problem(world, sure), reported)
     if len(reported) < SHOWN:
         yield from _impossible(Problem(world, demands), reported)
 
 
-def _impossible(problem: Problem, reported: set[tuple[object, ...]]) -> Iterator[Impossible]:
+def _impossible(problem: Problem, reported: list[Impossible]) -> Iterator[Impossible]:
     """Yield sets for causes that are not ``reported`` yet."""
     world = problem.world
     for _ in range(MOST_ROUNDS):
@@ -147,15 +147,20 @@ def _impossible(problem: Problem, reported: set[tuple[object, ...]]) -> Iterator
             culprits = _smallest(world, demands)
         if culprits is None:
             return
-        # A single workload that cannot run even alone proves nothing about the others. What still does not fit for the
-        # same reasons without the last workload has the same cause.
-        cause = (culprits.because, culprits.placed)
-        if len(culprits.demands) > 1 and not culprits.is_pair_by_port and cause not in reported:
-            reported.add(cause)
+        # A single workload that cannot run even alone proves nothing about the others.
+        is_told = any(_has_the_cause_of(culprits, known) for known in reported)
+        if len(culprits.demands) > 1 and not culprits.is_pair_by_port and not is_told:
+            reported.append(culprits)
             yield culprits
             if len(reported) == SHOWN:
                 return
         problem = problem.without(culprits.demands[-1])
+
+
+def _has_the_cause_of(found: Impossible, known: Impossible) -> bool:
+    """Whether it shares workloads with a known one, and the same conditions cannot hold."""
+    ours = {demand.workload for demand in found.demands}
+    return found.because == known.because and any(demand.workload in ours for demand in known.demands)
 
 
 def _seen_to_fit(world: World) -> bool:

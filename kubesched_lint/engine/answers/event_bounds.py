@@ -16,9 +16,11 @@ PORTS = "host ports"
 
 MORE_PODS = "more pods"
 """The premise that no other pods run than those that are known: affinity may lead to them, and a spread counts them."""
+GATES = "gates"
+"""The premise that no controller removes the scheduling gates of its pods."""
 NO_POD_NEAR = "there is no pod that its affinity"
 """How the reason begins for pods that must be near a pod which nobody makes: no node helps."""
-ON_ALL = frozenset([MORE_PODS])
+ON_ALL = frozenset([MORE_PODS, GATES])
 ON_NOTHING: frozenset[str] = frozenset()
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import EventOutcome
 from kubesched_lint.engine.answers.event_bounds import (
+    GATES,
     NO_NODE,
     NO_POD_NEAR,
     NOTHING_ELSE,
@@ -75,15 +76,19 @@ def most_of_template(member: SimulatedMember, wanted: int) -> Counted:
 
 def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Counted:
     every = [Counted(wanted, "all that are wanted"), *_ceilings(member, wanted, meanwhile)]
-    return min(every, key=lambda c: (c.pods, len(c.rests_on)))
+    found = min(every, key=lambda c: (c.pods, len(c.rests_on)))
+    if not found.pods or not member.pod.scheduling_gates:
+        return found
+    return (
+        Counted(0, "scheduling gates hold its pods back", rests_on=frozenset([GATES]))
+        if found.pods >= wanted
+        else found
+    )
 
 
 def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
     simulated = member.set
     pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
-    if pod.scheduling_gates:
-        yield Counted(0, "scheduling gates hold its pods back", rests_on=ON_NOTHING)
-        return
     granted = quotas.cap(member)
     if granted is not None:
         yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import MORE_PODS
+from kubesched_lint.engine.answers.event_bounds import GATES, MORE_PODS
 from kubesched_lint.engine.base.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.engine.base.text import SHOWN, and_more
 from kubesched_lint.engine.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
@@ -74,7 +74,8 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     pod = it.workload.pod
     if waits_for_unknown_scheduler(it.pod):
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
-    yield from (Lack(premise, False, narrows=False) for premise in outside_the_model(it.pod))
+    yield from (Lack(premise, False, narrows=False, doubts=GATES) for premise in _of_gates(it.pod))
+    yield from (Lack(premise, False, narrows=False) for premise in _of_plugins(it.pod))
     # A selector that asks for more leaves out none of its own pods, and an unknown constraint only keeps pods away.
     yield from (Lack(premise, False) for premise in service_premises(it))
     for what in profile_of(it.pod).half_disabled:
@@ -160,8 +161,15 @@ def fate_of_group(name: str) -> str:
 
 def outside_the_model(pod: Pod) -> Iterator[str]:
     """Yield the assumptions about its scheduling gates, and about plugins and extenders of its scheduler."""
+    yield from (*_of_gates(pod), *_of_plugins(pod))
+
+
+def _of_gates(pod: Pod) -> Iterator[str]:
     for gate in pod.scheduling_gates:
         yield f"no controller removes the scheduling gate {gate}"
+
+
+def _of_plugins(pod: Pod) -> Iterator[str]:
     for name in profile_of(pod).unmodelled:
         yield f"{name} of {pod.scheduler_name} keeps no pod from a node, and evicts none"
 

@@ -467,10 +467,11 @@ class Matrix:
 def _is_made(member: SimulatedMember, event: str, members: Sequence[int]) -> bool:
     """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
 
-    A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
+    A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota; and of
+    pods with gates it does not tell what else keeps them waiting.
     """
     short = quotas.refused_in(member, event)
-    if member.number in short:
+    if member.number in short or member.pod.scheduling_gates:
         return False
     return not short or all(i in capped(member.set) for i in short.intersection(members))
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, Cell
+from kubesched_lint.engine.answers.event_bounds import GATES
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.counted import stuck_at
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
@@ -53,12 +54,13 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
     What the API server refuses is not there, as in ``simulate``. Who removes a scheduling gate is not in these files:
     the rule about gates tells of it.
     """
-    if it.pod.scheduling_gates:
-        return None
     world = accepted(it.world)
     if it.workload.kind != "CronJob":
-        return _ends(world).of(it, event)
-    return _end_of_run(world.member(it.workload)) if event == "deploy" else None
+        end = _ends(world).of(it, event)
+    else:
+        end = _end_of_run(world.member(it.workload)) if event == "deploy" else None
+    is_gated = bool(it.pod.scheduling_gates) and end is not None and GATES in end.cell.rests_on
+    return None if is_gated else end
 
 
 def _end_of_run(it: Member) -> BadEnd | None:

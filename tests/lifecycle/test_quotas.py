@@ -217,6 +217,17 @@ def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
     assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_runs_in_another_namespace_does_not_hide_a_race_for_a_quota(elsewhere):
+    """Where a user of the quota runs, it is not known who keeps what."""
+    both = [workload("Deployment", name, 3) for name in ("a", "b")]
+    runs, limit = workload("Deployment", "runs", 1), quota(pods="4" if elsewhere else "5")
+    for made in (*both, limit) if elsewhere else ():
+        _elsewhere(made)
+    result = report_of(sketch(2, "abc", "4", "110", *running(runs, "w-a-1")), *both, runs, limit, events=("deploy",))
+    assert {cell(result, name, "deploy").verdict for name in ("a", "b")} == {DEPENDS if elsewhere else UNKNOWN}
+
+
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
 def test_who_was_short_of_a_quota_may_be_so_after_nodes_went(event):
     both = [workload("Deployment", name, 3) for name in ("a", "b")]

@@ -137,18 +137,18 @@ def _entries(
 ) -> Iterator[tuple[Sequence[str], Entry]]:
     """Yield the row of each workload with its environments.
 
-    Of the rows of one workload in several environments, that with a bad end has its findings, else the first.
+    Of the rows of one workload in several environments, that with a bad end has its findings, else the first; and so
+    have those with the same effects, which become one row.
     """
     effects = [tuple(_effects(one)) for one in told]
     bad = {one.object for one, each in zip(told, effects, strict=True) if any(effect.is_bad for effect in each)}
-    given: set[ObjectRef] = set()
+    given: dict[ObjectRef, tuple[Effect, ...]] = {}
     for one, each in zip(told, effects, strict=True):
-        is_home = one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each))
-        if is_home:
-            given.add(one.object)
         about = [change for change in severe if change.finding.object == one.object]
         ends = tuple(_in_words_of_lint(effect, about, one.environments) for effect in each)
-        yield one.environments, _entry(one, ends, names, about if is_home else ())
+        if one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each)):
+            given[one.object] = ends
+        yield one.environments, _entry(one, ends, names, about if given.get(one.object) == ends else ())
 
 
 def _once(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:

@@ -121,13 +121,15 @@ def rows_of(plan: Plan) -> Rows:
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
     changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
-    elsewhere = _once(plan, _entries([one for one in told if one.change is None], names, severe))
+    unproven = _only_may_fail(told)
+    beside = [one for one in told if one.change is None and one not in unproven]
+    elsewhere = tuple(entry for entry in _once(plan, _entries(beside, names, severe)) if entry.lines)
     own = {one.object for one in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
         tuple(change for change in severe if change.finding.object not in own),
-        tuple(_lines(plan, names)),
+        (*_that_may_fail(unproven, names), *_lines(plan, names)),
         _same(plan),
     )
 
@@ -359,6 +361,23 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     if metadata:
         whose = list(dict.fromkeys(names[one.object] for one in metadata))
         yield f"only metadata: {many(len(whose), 'workload')} ({first_few(whose)})"
+
+
+def _only_may_fail(told: Sequence[WorkloadPlan]) -> Sequence[WorkloadPlan]:
+    """Return the workloads that do not change and may fail now, unproven; none of a few, which have rows."""
+    found = [one for one in told if one.change is None and {_word(c.after) for c in _moved(one)} == {MAY_FAIL}]
+    return found if len(found) > SHOWN else ()
+
+
+def _moved(one: WorkloadPlan) -> Iterator[CellChange]:
+    return (change for change in one.cells if change.after is not None and _differs(change) and not _is_new(change))
+
+
+def _that_may_fail(found: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str]) -> Iterator[str]:
+    """Yield one line: most often they share what makes them so, a set that has become short of room."""
+    whose = list(dict.fromkeys(names[one.object] for one in found))
+    if whose:
+        yield f"may fail now, though they do not change: {many(len(whose), 'workload')} ({first_few(whose)})"
 
 
 def _fewer_nodes(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
